@@ -27,9 +27,8 @@ const WORDS: &[(&str, &str)] = &[
 /// Is this whole text an opt-out? Case, blanks, quotes and a final mark do not matter.
 pub fn is_stop(text: &str) -> bool {
     let word = text.trim_matches(is_decoration).to_lowercase();
-    WORDS
-        .iter()
-        .any(|(_, words)| words.contains(&word.as_str()))
+    let mut words = WORDS.iter().flat_map(|(_, words)| words.split(", "));
+    words.any(|stop| stop == word)
 }
 
 /// What people and keyboards put around a word: blanks, marks, quotes, direction marks.
