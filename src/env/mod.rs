@@ -1,0 +1,69 @@
+//! The one door by which time, identity and chance come in. Everything below it is a function of its arguments.
+
+mod clock;
+mod entropy;
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use clock::ManualClock;
+pub(crate) use clock::{Clock, SystemClock};
+pub(crate) use entropy::Entropy;
+
+/// A clock and a source of chance, shared by every part of one handle.
+#[derive(Clone)]
+pub(crate) struct Env {
+    clock: Arc<dyn Clock>,
+    entropy: Arc<Entropy>,
+}
+
+impl Env {
+    /// The machine's clock and the operating system's chance.
+    pub(crate) fn system() -> Env {
+        Env {
+            clock: Arc::new(SystemClock::new()),
+            entropy: Arc::new(Entropy::from_system()),
+        }
+    }
+
+    /// A clock and a seed of the caller's: the same ones repeat a run.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn new(clock: Arc<dyn Clock>, seed: u64) -> Env {
+        Env {
+            clock,
+            entropy: Arc::new(Entropy::seeded(seed)),
+        }
+    }
+
+    /// Wall clock, milliseconds since 1970 UTC.
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// Monotonic milliseconds of this boot, the same for every process of the machine.
+    pub(crate) fn mono_ms(&self) -> i64 {
+        self.clock.mono_ms()
+    }
+
+    /// Names the boot that `mono_ms` belongs to.
+    pub(crate) fn boot(&self) -> &str {
+        self.clock.boot()
+    }
+
+    /// A new UUIDv7 whose time is the wall clock's.
+    pub(crate) fn uuid(&self) -> Uuid {
+        self.entropy.uuid(self.now_ms())
+    }
+
+    /// A number from 0 to 1, for jitter.
+    pub(crate) fn unit(&self) -> f64 {
+        self.entropy.unit()
+    }
+
+    /// 32 bytes that nobody can guess (when the environment is the system's).
+    pub(crate) fn secret(&self) -> [u8; 32] {
+        self.entropy.secret()
+    }
+}

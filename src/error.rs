@@ -1,0 +1,180 @@
+//! What can go wrong, as cases that a caller can act on. Losing a race or a lease is not here: those are values.
+
+use std::path::PathBuf;
+
+/// The answer of every fallible call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed. Each text says what happened, what was not lost, and what to do next.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input breaks a rule. Nothing was written.
+    #[error("{what}: {why}; nothing was stored")]
+    Invalid {
+        /// What was looked at, e.g. `event name`.
+        what: &'static str,
+        /// Which rule it breaks.
+        why: String,
+    },
+    /// A dedupe or once key was used before with another payload. The first one stands.
+    #[error(
+        "{what} was used before with another payload; the first one stands and nothing was stored"
+    )]
+    Conflict {
+        /// The kind of key.
+        what: &'static str,
+    },
+    /// Nothing of that id is in the file.
+    #[error("no {what} {id} in this file; nothing was changed")]
+    NotFound {
+        /// job, event, send, notice, consumer …
+        what: &'static str,
+        /// As it was asked for.
+        id: String,
+    },
+    /// It exists, but not in a state in which this can be done. Nothing was changed.
+    #[error("{what}: {why}; nothing was changed")]
+    Refused {
+        /// What was asked.
+        what: String,
+        /// Why it cannot be done now, and what can.
+        why: String,
+    },
+    /// The file cannot be used by this program. It was not changed.
+    #[error("{path}: {why}; the file was not changed", path = .path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// A setting is out of its bounds.
+    #[error("setting {what}: {why}")]
+    Setting {
+        /// Its name.
+        what: &'static str,
+        /// Its bounds.
+        why: String,
+    },
+    /// Another program held the write lock longer than the busy deadline. Nothing was stored; try again.
+    #[error(
+        "the file was locked by another program for longer than {waited_ms} ms; nothing was stored, try again"
+    )]
+    Busy {
+        /// How long this call waited, in milliseconds.
+        waited_ms: u64,
+    },
+    /// The host's closure ended the transaction itself (COMMIT, ROLLBACK, ON CONFLICT ROLLBACK).
+    #[error(
+        "the closure ended the transaction itself; what it committed before that stands, nothing of Lanebox was written with it"
+    )]
+    TransactionEnded,
+    /// The disk is full. Nothing of this call was stored; what was acknowledged before is kept.
+    #[error(
+        "the disk is full; nothing of this call was stored, what was acknowledged before is kept: free some space"
+    )]
+    DiskFull(#[source] rusqlite::Error),
+    /// COMMIT returned an error: whether it holds is known only when the file is opened again.
+    #[error(
+        "the commit reported an error, so it may or may not hold: repeat the call with the same dedupe key after reopening"
+    )]
+    CommitUnknown(#[source] rusqlite::Error),
+    /// The handle is closed for good after a failed flush.
+    #[error(
+        "this handle is closed: {cause}; what was acknowledged before is kept, open the file again"
+    )]
+    Closed {
+        /// The first error.
+        cause: String,
+    },
+    /// SQLite refused for another reason. The transaction was rolled back.
+    #[error("SQLite: {0}; the transaction was rolled back, nothing of it was stored")]
+    Sqlite(#[source] rusqlite::Error),
+    /// The operating system refused.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// SQLite ended the transaction for an error of another member. Nothing of this call was stored; repeat it.
+    #[error(
+        "the transaction was rolled back because of another error in it; nothing of this call was stored, repeat it"
+    )]
+    RolledBack,
+    /// A broken invariant of Lanebox itself. The transaction was rolled back.
+    #[error("a defect of Lanebox: {what}; nothing of this call was stored, please report it")]
+    Defect {
+        /// What the broken assertion said.
+        what: String,
+    },
+    /// The host's own code failed inside a transaction, which was rolled back.
+    #[error("the host's code failed, its transaction was rolled back: {0}")]
+    Host(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    pub(crate) fn invalid(what: &'static str, why: impl Into<String>) -> Error {
+        Error::Invalid {
+            what,
+            why: why.into(),
+        }
+    }
+
+    /// The same error for another member of one commit.
+    pub(crate) fn again(&self) -> Error {
+        match self {
+            Error::CommitUnknown(error) => Error::CommitUnknown(copy(error)),
+            Error::DiskFull(error) => Error::DiskFull(copy(error)),
+            Error::Sqlite(error) => Error::Sqlite(copy(error)),
+            Error::Closed { cause } => Error::Closed {
+                cause: cause.clone(),
+            },
+            _ => Error::RolledBack,
+        }
+    }
+
+    /// After a failed flush or a damaged page nothing that this handle believes about the file is sure any more.
+    pub(crate) fn spoils_the_handle(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, SystemIoFailure};
+        let cause = match self {
+            Error::CommitUnknown(error) | Error::Sqlite(error) => error.sqlite_error_code(),
+            _ => None,
+        };
+        matches!(
+            cause,
+            Some(DatabaseCorrupt | NotADatabase | SystemIoFailure)
+        )
+    }
+
+    pub(crate) fn io(what: impl Into<String>, source: std::io::Error) -> Error {
+        Error::Io {
+            what: what.into(),
+            source,
+        }
+    }
+}
+
+// rusqlite's error cannot be cloned; code and text are what a caller reads.
+fn copy(error: &rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::SqliteFailure(code, text) => {
+            rusqlite::Error::SqliteFailure(*code, text.clone())
+        }
+        other => rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ERROR),
+            Some(other.to_string()),
+        ),
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Error {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DiskFull) => Error::DiskFull(error),
+            _ => Error::Sqlite(error),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Rules for texts that come from outside: bounds, NUL, JSON, and the one line that a notice may carry.
+
+use crate::error::{Error, Result};
+
+/// Deepest nesting of a payload.
+pub(crate) const MAX_JSON_DEPTH: usize = 64;
+
+/// A name of bounded length without NUL and outer blanks.
+pub(crate) fn check_name(what: &'static str, text: &str, max: usize) -> Result<()> {
+    if text.is_empty() || text.chars().count() > max {
+        return Err(Error::invalid(
+            what,
+            format!("it has 1 to {max} characters"),
+        ));
+    }
+    if text.contains('\0') {
+        return Err(Error::invalid(what, "it contains NUL"));
+    }
+    // SQLite's trim() knows the blank alone; people also mean tabs and line ends.
+    if text.trim() != text {
+        return Err(Error::invalid(what, "it begins or ends with a blank"));
+    }
+    Ok(())
+}
+
+/// A key or subject: bounded, without NUL.
+pub(crate) fn check_key(what: &'static str, text: &str, max: usize) -> Result<()> {
+    if text.is_empty() || text.chars().count() > max {
+        return Err(Error::invalid(
+            what,
+            format!("it has 1 to {max} characters"),
+        ));
+    }
+    if text.contains('\0') {
+        return Err(Error::invalid(what, "it contains NUL"));
+    }
+    Ok(())
+}
+
+/// A lower-case word of the field: kinds, consumer keys, notice kinds.
+pub(crate) fn check_word(what: &'static str, text: &str) -> Result<()> {
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.-".contains(c);
+    if text.is_empty() || text.len() > 128 || !text.chars().all(legal) {
+        let rule = "1 to 128 characters of a-z, 0-9, '_', '.', '-'";
+        return Err(Error::invalid(what, format!("{text:?} is not {rule}")));
+    }
+    Ok(())
+}
+
+/// A dotted lower-case event name of two parts or more, like `lead.stage_changed`.
+pub(crate) fn check_event_name(text: &str) -> Result<()> {
+    let part = |p: &str| {
+        p.starts_with(|c: char| c.is_ascii_lowercase())
+            && p.chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    if text.len() > 128 || !text.contains('.') || !text.split('.').all(part) {
+        let rule = "dotted lower case like lead.stage_changed, at most 128 characters";
+        return Err(Error::invalid(
+            "event name",
+            format!("{text:?} is not {rule}"),
+        ));
+    }
+    Ok(())
+}
+
+/// JSON within `max` bytes and the depth bound. The text is stored as it is, byte for byte.
+pub(crate) fn check_json(what: &'static str, text: &str, max: usize) -> Result<()> {
+    if text.len() > max {
+        let why = format!(
+            "it has {} bytes, the bound is {max}; it was not cut",
+            text.len()
+        );
+        return Err(Error::invalid(what, why));
+    }
+    if text.contains('\0') || text.contains("\\u0000") {
+        return Err(Error::invalid(what, "it contains NUL"));
+    }
+    if json_depth(text) > MAX_JSON_DEPTH {
+        let why = format!("it nests deeper than {MAX_JSON_DEPTH} levels");
+        return Err(Error::invalid(what, why));
+    }
+    match serde_json::from_str::<&serde_json::value::RawValue>(text) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::invalid(what, format!("it is not JSON: {error}"))),
+    }
+}
+
+/// Like [`check_json`], and an object.
+pub(crate) fn check_object(what: &'static str, text: &str, max: usize) -> Result<()> {
+    check_json(what, text, max)?;
+    if text.trim_start().starts_with('{') {
+        Ok(())
+    } else {
+        Err(Error::invalid(what, "it is not a JSON object"))
+    }
+}
+
+// Counted before anything parses it, so that no parser recurses too deep.
+fn json_depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' | b'[' if !quoted => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// The first line of an error, without control characters, at most 300 characters, cut on a character boundary.
+pub(crate) fn one_line(text: &str) -> String {
+    let first = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or("no reason given");
+    let clean: String = first.chars().filter(|c| !c.is_control()).collect();
+    if clean.chars().count() <= 300 {
+        return if clean.is_empty() {
+            "no reason given".to_owned()
+        } else {
+            clean
+        };
+    }
+    clean.chars().take(299).chain(['…']).collect()
+}

@@ -1,0 +1,288 @@
+//! Claim: takes what is due for this process, at most one job per lane, orgs in turn, inside every cap.
+
+mod walk;
+
+use std::collections::HashMap;
+
+use rusqlite::params;
+
+use super::again;
+use super::cancel;
+use super::expire;
+use super::notify::{Notice, notify};
+use super::place::{Place, leave_line, unready};
+use super::promote;
+use super::row;
+use super::tx::Tx;
+use crate::error::{Error, Result};
+use crate::model::id::{Held, KindNo, OrgNo, ProcessNo, Token};
+use crate::model::verdict::CancelReason;
+use crate::store::{Ask, Claimed};
+use walk::Walk;
+
+const RUNNING_ALL: &str = "SELECT kind, org, process, alone FROM lanebox_running";
+const COUNTER_GET: &str = "SELECT token, org, cap, paused FROM lanebox_counter WHERE one = 1";
+const COUNTER_SET: &str = "UPDATE lanebox_counter SET token = ?1, org = ?2 WHERE one = 1";
+const JOB_TAKE: &str = "SELECT uuid, version, lane, subject, max_attempts, expires_at, source_event, consumer, ordinal, payload FROM lanebox_job WHERE id = ?1";
+const RUNNING_NEW: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+
+/// What runs now, counted from its rows in this transaction.
+#[derive(Debug, Default)]
+struct Running {
+    all: usize,
+    mine: usize,
+    mine_alone: bool,
+    of_kind: HashMap<KindNo, i64>,
+    of_org: HashMap<OrgNo, i64>,
+}
+
+struct Counter {
+    token: i64,
+    org: OrgNo,
+    cap: usize,
+    paused: bool,
+}
+
+/// What became of a candidate.
+enum Taken {
+    Yes(Box<Claimed>),
+    /// It asked never to be started twice: it is not taken before a worker is free for it.
+    NotAhead,
+    /// It is not claimable any more.
+    Gone,
+}
+
+/// Promotes and expires what is due, then takes work for this process.
+pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<Vec<Claimed>> {
+    while promote::promote(tx, promote::BATCH)? == promote::BATCH {}
+    expire::expire(tx, expire::BATCH)?;
+    let counter = tx.one(COUNTER_GET, [], |row| {
+        let (token, org, paused) = (row.get(0)?, row.get(1)?, row.get(3)?);
+        Ok(Counter {
+            token,
+            org,
+            cap: row.get(2)?,
+            paused,
+        })
+    })?;
+    let counter = counter.expect("the counter row stays (trigger)");
+    let running = count(tx, ask.process)?;
+    let room = counter.cap.saturating_sub(running.all);
+    if counter.paused || room == 0 || running.mine_alone {
+        return Ok(Vec::new());
+    }
+    let mut taking = Taking {
+        tx,
+        ask,
+        token: counter.token,
+        claimed: Vec::new(),
+    };
+    let mut walk = Walk::start(tx, ask, &running, counter.org, true)?;
+    match walk.next(tx, 1)? {
+        Some(suspect) if running.mine == 0 => {
+            taking.take(&mut walk, suspect)?;
+        }
+        // This process runs empty for a suspect that has waited long enough.
+        Some(suspect) if suspect.run_at + ask.suspect_wait_ms <= tx.now => return Ok(Vec::new()),
+        _ => {
+            walk = Walk::start(tx, ask, &running, counter.org, false)?;
+            taking.fill(&mut walk, room)?;
+        }
+    }
+    let served = walk.end(tx)?.unwrap_or(counter.org);
+    if !taking.claimed.is_empty() || served != counter.org {
+        tx.run(COUNTER_SET, params![taking.token, served])?;
+    }
+    Ok(taking.claimed)
+}
+
+fn count(tx: &Tx<'_>, me: ProcessNo) -> Result<Running> {
+    let mut running = Running::default();
+    let rows: Vec<(KindNo, OrgNo, ProcessNo, bool)> = tx.all(RUNNING_ALL, [], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    })?;
+    for (kind, org, process, alone) in rows {
+        running.all += 1;
+        running.mine += usize::from(process == me);
+        running.mine_alone |= process == me && alone;
+        *running.of_kind.entry(kind).or_default() += 1;
+        *running.of_org.entry(org).or_default() += 1;
+    }
+    Ok(running)
+}
+
+/// One claim under way.
+struct Taking<'t, 'c> {
+    tx: &'t Tx<'c>,
+    ask: &'t Ask,
+    token: i64,
+    claimed: Vec<Claimed>,
+}
+
+impl Taking<'_, '_> {
+    // Idle workers take anything; beyond them only short kinds are taken ahead.
+    fn fill(&mut self, walk: &mut Walk, room: usize) -> Result<()> {
+        let most = room.min(self.ask.idle + self.ask.ahead);
+        while self.claimed.len() < most {
+            if self.claimed.len() >= self.ask.idle {
+                walk.only_short();
+            }
+            let left = most - self.claimed.len();
+            let Some(candidate) = walk.next(self.tx, left)? else {
+                break;
+            };
+            self.take(walk, candidate)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, walk: &mut Walk, candidate: Place) -> Result<()> {
+        let ahead = self.claimed.len() >= self.ask.idle;
+        match self.try_take(&candidate, ahead)? {
+            Taken::Yes(claimed) => {
+                self.token = claimed.held.token.0;
+                self.claimed.push(*claimed);
+                walk.took(self.tx, &candidate)?;
+            }
+            Taken::NotAhead => walk.close(&candidate),
+            Taken::Gone => {}
+        }
+        Ok(())
+    }
+
+    fn try_take(&self, candidate: &Place, ahead: bool) -> Result<Taken> {
+        let tx = self.tx;
+        let id = candidate.id;
+        let Some((mut claimed, expires_at)) = self.read(candidate)? else {
+            unready(tx, candidate)?;
+            return Ok(Taken::Gone);
+        };
+        if expires_at.is_some_and(|at| at <= tx.now) && !row::has_sent(tx, id)? {
+            cancel::cancel(tx, id, CancelReason::Expired)?;
+            return Ok(Taken::Gone);
+        }
+        if ahead && claimed.max_attempts == 1 {
+            return Ok(Taken::NotAhead);
+        }
+        // Before the insert: a keeper's own row would stop it (trigger).
+        let tried = row::take_tried(tx, id)?;
+        let runs = self.run(candidate, &mut claimed, tried.as_ref())?;
+        unready(tx, candidate)?;
+        if !runs {
+            if let Some(tried) = &tried {
+                again::restore(tx, id, tried)?;
+            }
+            return Ok(Taken::Gone);
+        }
+        let kept = tried.as_ref().is_some_and(|tried| tried.lane.is_some());
+        if let (Some(lane), false) = (claimed.lane, kept) {
+            leave_line(tx, lane, candidate)?;
+        }
+        expire::forget(tx, expires_at, id)?;
+        Ok(Taken::Yes(Box::new(claimed)))
+    }
+
+    fn read(&self, candidate: &Place) -> Result<Option<(Claimed, Option<i64>)>> {
+        let held = Held {
+            job: candidate.id,
+            token: Token(self.token + 1),
+        };
+        self.tx.one(JOB_TAKE, [candidate.id], |row| {
+            let claimed = Claimed {
+                held,
+                id: row.get(0)?,
+                org: candidate.org,
+                kind: candidate.kind,
+                version: row.get(1)?,
+                lane: row.get(2)?,
+                subject: row.get(3)?,
+                max_attempts: row.get(4)?,
+                source_event: row.get(6)?,
+                consumer: row.get(7)?,
+                ordinal: row.get(8)?,
+                payload: row.get::<_, Option<String>>(9)?.unwrap_or_default(),
+                attempt: 1,
+                lost: 0,
+                lease_until: self.tx.mono + self.ask.lease_ms,
+            };
+            Ok((claimed, row.get(5)?))
+        })
+    }
+
+    // The belt: if the schema says that the lane is occupied, only this candidate is left out.
+    fn run(
+        &self,
+        candidate: &Place,
+        claimed: &mut Claimed,
+        tried: Option<&row::TriedRow>,
+    ) -> Result<bool> {
+        claimed.attempt = tried.map_or(0, |t| t.attempts) + 1;
+        claimed.lost = tried.map_or(0, |t| t.lost);
+        let inserted = self.tx.run(
+            RUNNING_NEW,
+            params![
+                candidate.id,
+                candidate.org,
+                candidate.kind,
+                claimed.lane,
+                candidate.run_at,
+                claimed.held.token,
+                self.ask.process,
+                claimed.lease_until,
+                self.tx.now,
+                tried.map_or(1, |t| t.series),
+                claimed.attempt,
+                claimed.max_attempts,
+                claimed.lost,
+                tried.map_or(0, |t| t.lost_alone),
+                tried.map_or(0, |t| t.postponed),
+                tried.map_or(0, |t| t.unknowns),
+                claimed.lost >= 2,
+                tried.is_some_and(|t| t.lane.is_some()),
+                tried.is_some_and(|t| t.sent)
+            ],
+        );
+        match inserted {
+            Ok(_) => Ok(true),
+            Err(error) if is_belt(&error) => {
+                self.report_collision(candidate)?;
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn report_collision(&self, candidate: &Place) -> Result<()> {
+        let lane = candidate.lane.map_or(0, |lane| lane.0);
+        notify(
+            self.tx,
+            &Notice {
+                org: candidate.org,
+                kind: "lane.collision",
+                cause: "a lane was about to get a second running job".to_owned(),
+                severity: "warn",
+                reason: format!(
+                    "job {} stayed where it was: its lane {lane} is occupied",
+                    candidate.id
+                ),
+                next_step: "run `lanebox doctor`; the job is claimed when its lane is free"
+                    .to_owned(),
+                about: Some(("job", candidate.id.0)),
+            },
+        )?;
+        Ok(())
+    }
+}
+
+// Only a second occupant of a lane, not any constraint: another broken rule must not look like a busy lane.
+fn is_belt(error: &Error) -> bool {
+    const UNIQUE: i32 = rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
+    const TRIGGER: i32 = rusqlite::ffi::SQLITE_CONSTRAINT_TRIGGER;
+    match error {
+        Error::Sqlite(rusqlite::Error::SqliteFailure(code, _)) => {
+            matches!(code.extended_code, UNIQUE | TRIGGER)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,394 @@
+//! Who is next: orgs take turns, one job a turn; within an org by priority, place in line, id. Every step is a seek, so
+//! the cost does not depend on what waits behind.
+
+use std::collections::{HashMap, VecDeque};
+
+use rusqlite::params;
+
+use super::Running;
+use crate::error::Result;
+use crate::model::id::{JobNo, KindNo, OrgNo};
+use crate::store::Ask;
+use crate::store::sqlite::place::Place;
+use crate::store::sqlite::tx::Tx;
+
+const KIND_LOOP: &str =
+    "SELECT kind FROM lanebox_ready WHERE alone = ?1 AND kind > ?2 ORDER BY kind LIMIT 1";
+const KIND_GET: &str = "SELECT cap, paused, owed FROM lanebox_kind WHERE id = ?1";
+// A scalar comparison: (kind, org) > (?, ?) looks the same in the plan and walks the whole bucket.
+const ORG_LOOP: &str = "SELECT org, priority, run_at, id FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org > ?3 ORDER BY org, priority, run_at, id LIMIT 1";
+const BUCKET: &str = "SELECT priority, run_at, id FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org = ?3 ORDER BY priority, run_at, id LIMIT ?4";
+const ORG_GET: &str = "SELECT cap, paused FROM lanebox_org WHERE id = ?1";
+const KIND_OWED: &str = "UPDATE lanebox_kind SET owed = ?2 WHERE id = ?1";
+
+/// A kind of which something is ready.
+struct Line {
+    kind: KindNo,
+    /// How many more its cap allows; `None` without a cap.
+    room: Option<i64>,
+    /// The org that a full cap made wait first, as stored and as it is to be stored.
+    stored_owed: Option<OrgNo>,
+    owed: Option<OrgNo>,
+    short: bool,
+    /// The next org of the circle that has something of this kind, and its head.
+    next: Option<(OrgNo, Place)>,
+}
+
+/// What is ready of one kind in one org, as far as it was read.
+#[derive(Default)]
+struct Bucket {
+    rows: VecDeque<Place>,
+    ended: bool,
+}
+
+/// The turn that the walk is in.
+enum Turn {
+    /// Once around the circle of orgs; `wrapped` after its highest org.
+    Circle { wrapped: bool },
+    /// Again and again through the orgs that may have more.
+    Rounds { at: usize },
+}
+
+pub(super) struct Walk {
+    alone: bool,
+    from: OrgNo,
+    lines: Vec<Line>,
+    turn: Turn,
+    visits_left: usize,
+    seen: Vec<OrgNo>,
+    rooms: HashMap<OrgNo, i64>,
+    running_of_org: HashMap<OrgNo, i64>,
+    buckets: HashMap<(KindNo, OrgNo), Bucket>,
+    visited: OrgNo,
+    served: Option<OrgNo>,
+}
+
+impl Walk {
+    /// Begins behind the org that was served last, with the kinds that may run here.
+    pub(super) fn start(
+        tx: &Tx<'_>,
+        ask: &Ask,
+        running: &Running,
+        from: OrgNo,
+        alone: bool,
+    ) -> Result<Walk> {
+        let mut walk = Walk {
+            alone,
+            from,
+            lines: Vec::new(),
+            turn: Turn::Circle { wrapped: false },
+            visits_left: 64 + 4 * (ask.idle + ask.ahead),
+            seen: Vec::new(),
+            rooms: HashMap::new(),
+            running_of_org: running.of_org.clone(),
+            buckets: HashMap::new(),
+            visited: from,
+            served: None,
+        };
+        let mut after = KindNo(0);
+        while let Some(kind) = tx.one(KIND_LOOP, params![alone, after], |row| row.get(0))? {
+            after = kind;
+            if let Some(handled) = ask.kinds.iter().find(|handled| handled.kind == kind) {
+                walk.open_line(tx, kind, handled.short, running)?;
+            }
+        }
+        walk.point(tx, from)?;
+        Ok(walk)
+    }
+
+    fn open_line(
+        &mut self,
+        tx: &Tx<'_>,
+        kind: KindNo,
+        short: bool,
+        running: &Running,
+    ) -> Result<()> {
+        let found = tx.one(KIND_GET, [kind], |row| {
+            Ok((
+                row.get::<_, Option<i64>>(0)?,
+                row.get::<_, bool>(1)?,
+                row.get(2)?,
+            ))
+        })?;
+        let Some((cap, false, owed)) = found else {
+            return Ok(());
+        };
+        let room = cap.map(|cap| cap - running.of_kind.get(&kind).copied().unwrap_or(0));
+        if room.is_none_or(|room| room > 0) {
+            self.lines.push(Line {
+                kind,
+                room,
+                stored_owed: owed,
+                owed,
+                short,
+                next: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// From here on only kinds that may be taken ahead of need.
+    pub(super) fn only_short(&mut self) {
+        for line in self.lines.iter_mut().filter(|line| !line.short) {
+            line.room = Some(0);
+        }
+    }
+
+    /// The next candidate, if there is one; `left` is how many the caller still wants.
+    pub(super) fn next(&mut self, tx: &Tx<'_>, left: usize) -> Result<Option<Place>> {
+        loop {
+            let org = match self.turn {
+                Turn::Circle { .. } => match self.next_org(tx)? {
+                    Some(org) => org,
+                    None => {
+                        self.turn = Turn::Rounds { at: 0 };
+                        continue;
+                    }
+                },
+                Turn::Rounds { at } if at < self.seen.len() => {
+                    self.turn = Turn::Rounds { at: at + 1 };
+                    self.seen[at]
+                }
+                Turn::Rounds { .. } if self.seen.is_empty() => return Ok(None),
+                Turn::Rounds { .. } => {
+                    self.turn = Turn::Rounds { at: 0 };
+                    continue;
+                }
+            };
+            match self.best_of(tx, org, left)? {
+                Some(candidate) => return Ok(Some(candidate)),
+                None => self.leave_out(org),
+            }
+        }
+    }
+
+    // An org that has nothing (more) that may run is not asked again in this walk.
+    fn leave_out(&mut self, org: OrgNo) {
+        if let Some(i) = self.seen.iter().position(|&seen| seen == org) {
+            self.seen.remove(i);
+            if let Turn::Rounds { at } = &mut self.turn {
+                *at = at.saturating_sub(1);
+            }
+        }
+    }
+
+    // The nearest org of the circle that has something; its heads become buckets, and the pointers move on.
+    fn next_org(&mut self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
+        loop {
+            let nearest = self
+                .lines
+                .iter()
+                .filter_map(|line| Some(line.next?.0))
+                .min();
+            let wrapped = matches!(self.turn, Turn::Circle { wrapped: true });
+            let org = match nearest {
+                Some(org) if self.visits_left > 0 && !(wrapped && org > self.from) => org,
+                None if self.visits_left > 0 && !wrapped => {
+                    self.turn = Turn::Circle { wrapped: true };
+                    self.point(tx, OrgNo(0))?;
+                    continue;
+                }
+                _ => return Ok(None),
+            };
+            self.visits_left -= 1;
+            self.visited = org;
+            self.seen.push(org);
+            for i in 0..self.lines.len() {
+                if let Some((at, head)) = self.lines[i].next
+                    && at == org
+                {
+                    let bucket = Bucket {
+                        rows: VecDeque::from([head]),
+                        ended: false,
+                    };
+                    self.buckets.insert((self.lines[i].kind, org), bucket);
+                    self.lines[i].next = self.first_after(tx, self.lines[i].kind, org)?;
+                }
+            }
+            return Ok(Some(org));
+        }
+    }
+
+    fn point(&mut self, tx: &Tx<'_>, after: OrgNo) -> Result<()> {
+        for i in 0..self.lines.len() {
+            self.lines[i].next = self.first_after(tx, self.lines[i].kind, after)?;
+        }
+        Ok(())
+    }
+
+    fn first_after(
+        &self,
+        tx: &Tx<'_>,
+        kind: KindNo,
+        after: OrgNo,
+    ) -> Result<Option<(OrgNo, Place)>> {
+        tx.one(ORG_LOOP, params![self.alone, kind, after], |row| {
+            let org = row.get(0)?;
+            Ok((
+                org,
+                self.place(kind, org, row.get(1)?, row.get(2)?, row.get(3)?),
+            ))
+        })
+    }
+
+    fn place(&self, kind: KindNo, org: OrgNo, priority: i64, run_at: i64, id: JobNo) -> Place {
+        Place {
+            id,
+            org,
+            kind,
+            lane: None,
+            priority,
+            run_at,
+            alone: self.alone,
+        }
+    }
+
+    // The best head of the org's open kinds whose turn it is.
+    fn best_of(&mut self, tx: &Tx<'_>, org: OrgNo, left: usize) -> Result<Option<Place>> {
+        if self.room_of(tx, org)? <= 0 {
+            return Ok(None);
+        }
+        let mut best: Option<(usize, Place)> = None;
+        for i in 0..self.lines.len() {
+            if self.lines[i].room.is_some_and(|room| room <= 0) || !self.may_serve(tx, i, org)? {
+                continue;
+            }
+            if let Some(head) = self.head(tx, i, org, left)?
+                && best.is_none_or(|(_, b)| order(&head) < order(&b))
+            {
+                best = Some((i, head));
+            }
+        }
+        let Some((chosen, head)) = best else {
+            return Ok(None);
+        };
+        for line in self.lines.iter_mut().filter(|line| line.owed == Some(org)) {
+            // Taken now, or the org chose something better: nothing is owed to it any more.
+            line.owed = None;
+        }
+        let bucket = self.buckets.get_mut(&(self.lines[chosen].kind, org));
+        bucket.expect("its head was read").rows.pop_front();
+        Ok(Some(head))
+    }
+
+    // A kind that a full cap made an org wait for is nobody else's while that org can be served.
+    fn may_serve(&mut self, tx: &Tx<'_>, i: usize, org: OrgNo) -> Result<bool> {
+        let Some(owed) = self.lines[i].owed.filter(|&owed| owed != org) else {
+            return Ok(true);
+        };
+        let waits = tx.has(BUCKET, params![self.alone, self.lines[i].kind, owed, 1])?;
+        if waits && self.room_of(tx, owed)? > 0 {
+            return Ok(false);
+        }
+        self.lines[i].owed = None;
+        Ok(true)
+    }
+
+    fn head(&mut self, tx: &Tx<'_>, i: usize, org: OrgNo, left: usize) -> Result<Option<Place>> {
+        let kind = self.lines[i].kind;
+        let live = self
+            .buckets
+            .values()
+            .filter(|bucket| !bucket.ended)
+            .count()
+            .max(1);
+        let Some(bucket) = self.buckets.get_mut(&(kind, org)) else {
+            return Ok(None);
+        };
+        if bucket.rows.is_empty() && !bucket.ended {
+            // What was taken is deleted already, so the bucket's first rows are the next ones.
+            let most = left / live + 1;
+            let alone = self.alone;
+            let rows = tx.all(BUCKET, params![alone, kind, org, most], |row| {
+                let (priority, run_at, id) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(Place {
+                    id,
+                    org,
+                    kind,
+                    lane: None,
+                    priority,
+                    run_at,
+                    alone,
+                })
+            })?;
+            bucket.ended = rows.is_empty();
+            bucket.rows = rows.into();
+        }
+        Ok(bucket.rows.front().copied())
+    }
+
+    /// Jobs that an org may still run: far below zero matters as little as far above.
+    fn room_of(&mut self, tx: &Tx<'_>, org: OrgNo) -> Result<i64> {
+        if let Some(&room) = self.rooms.get(&org) {
+            return Ok(room);
+        }
+        let found = tx.one(ORG_GET, [org], |row| {
+            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, bool>(1)?))
+        })?;
+        let room = match found {
+            Some((cap, false)) => {
+                let running = self.running_of_org.get(&org).copied().unwrap_or(0);
+                cap.map_or(i64::MAX, |cap| cap - running)
+            }
+            _ => 0,
+        };
+        self.rooms.insert(org, room);
+        Ok(room)
+    }
+
+    /// The candidate was taken: it counts against its caps.
+    pub(super) fn took(&mut self, tx: &Tx<'_>, taken: &Place) -> Result<()> {
+        self.served = Some(taken.org);
+        if let Some(room) = self.rooms.get_mut(&taken.org) {
+            *room = room.saturating_sub(1);
+        }
+        let Some(i) = self.lines.iter().position(|line| line.kind == taken.kind) else {
+            return Ok(());
+        };
+        if let Some(room) = &mut self.lines[i].room {
+            *room -= 1;
+            if *room == 0 {
+                self.lines[i].owed = self.next_in_circle(tx, taken.kind, taken.org)?;
+            }
+        }
+        Ok(())
+    }
+
+    // Without this, an org that comes to its turn while the cap is full would never be served.
+    fn next_in_circle(&self, tx: &Tx<'_>, kind: KindNo, org: OrgNo) -> Result<Option<OrgNo>> {
+        let next = match self.first_after(tx, kind, org)? {
+            Some(next) => Some(next),
+            None => self.first_after(tx, kind, OrgNo(0))?,
+        };
+        Ok(next.map(|(next, _)| next).filter(|&next| next != org))
+    }
+
+    /// The candidate waits, and what stands behind it with it.
+    pub(super) fn close(&mut self, candidate: &Place) {
+        if let Some(bucket) = self.buckets.get_mut(&(candidate.kind, candidate.org)) {
+            bucket.rows.clear();
+            bucket.ended = true;
+        }
+    }
+
+    /// Stores what is owed. Where the next claim begins, if that has changed: behind the org that was served last, or
+    /// behind the last one visited when the visits of this claim were used up.
+    pub(super) fn end(self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
+        for line in self
+            .lines
+            .iter()
+            .filter(|line| line.owed != line.stored_owed)
+        {
+            tx.run(KIND_OWED, params![line.kind, line.owed])?;
+        }
+        Ok(if self.visits_left == 0 {
+            Some(self.visited)
+        } else {
+            self.served
+        })
+    }
+}
+
+fn order(place: &Place) -> (i64, i64, JobNo) {
+    (place.priority, place.run_at, place.id)
+}

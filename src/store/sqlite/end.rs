@@ -1,0 +1,96 @@
+//! The end of a run: take the running row by its token, decide, write, then let the lane go on.
+
+use rusqlite::params;
+
+use super::again;
+use super::await_evidence::await_evidence;
+use super::dead::dead;
+use super::finished::{Finished, finish};
+use super::ledger;
+use super::place::next_of;
+use super::row::{self, RunningRow};
+use super::tx::Tx;
+use crate::error::Result;
+use crate::model::id::KindNo;
+use crate::model::verdict::{Around, CancelReason, End, Verdict, verdict};
+use crate::store::{Ended, Finish};
+
+const KIND_POLICY: &str = "SELECT yields, max_postponed FROM lanebox_kind WHERE id = ?1";
+const RESULT_SET: &str = "INSERT INTO lanebox_result(job, result) VALUES (?1, ?2) ON CONFLICT(job) DO UPDATE SET result = excluded.result";
+
+/// Ends a run as its worker reports it. Only who holds the current token may: everything else is a lost lease.
+pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
+    match row::take_running(tx, report.held)? {
+        Some(run) => apply(tx, &run, &report.end),
+        None => Ok(Ended::LeaseLost),
+    }
+}
+
+/// Ends a run whose row was taken: the same for a worker's report and for the reaper.
+pub(super) fn apply(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
+    let blocking = if run.sent {
+        ledger::end_of_token(tx, run, end)?
+    } else {
+        None
+    };
+    let (yields, max_postponed) = policy(tx, run.kind, end)?;
+    let around = Around {
+        now: tx.now,
+        yields,
+        max_postponed,
+        blocking,
+        has_sent: run.sent,
+    };
+    match verdict(&run.run, end, &around) {
+        Verdict::Done => complete(tx, run, end),
+        Verdict::Cancelled { reason, error } => cancelled(tx, run, reason, error.as_deref()),
+        Verdict::Dead { error } => dead(tx, run, &error),
+        Verdict::Wait(again) => again::wait(tx, run, end, &again),
+        Verdict::Hold { send, again } => await_evidence(tx, run, send, &again),
+    }
+}
+
+// Done and Veto ask nothing of the kind: the hot path does not read it.
+fn policy(tx: &Tx<'_>, kind: KindNo, end: &End) -> Result<(bool, u32)> {
+    if matches!(end, End::Done { .. } | End::Veto(_)) {
+        return Ok((false, u32::MAX));
+    }
+    let found = tx.one(KIND_POLICY, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.unwrap_or((false, u32::MAX)))
+}
+
+fn complete(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
+    finish(tx, &Finished::by(run, "done"))?;
+    if let End::Done {
+        result: Some(result),
+    } = end
+    {
+        tx.run(RESULT_SET, params![run.held.job, result])?;
+    }
+    lane_goes_on(tx, run)?;
+    Ok(Ended::Done)
+}
+
+fn cancelled(
+    tx: &Tx<'_>,
+    run: &RunningRow,
+    reason: CancelReason,
+    error: Option<&str>,
+) -> Result<Ended> {
+    let end = Finished {
+        reason: Some(reason),
+        error,
+        ..Finished::by(run, "cancelled")
+    };
+    finish(tx, &end)?;
+    if run.sent {
+        ledger::notice_undecided(tx, run)?;
+    }
+    lane_goes_on(tx, run)?;
+    Ok(Ended::Cancelled)
+}
+
+/// The run has left its lane: the next of the line becomes claimable.
+pub(super) fn lane_goes_on(tx: &Tx<'_>, run: &RunningRow) -> Result<()> {
+    run.lane.map_or(Ok(()), |lane| next_of(tx, lane, run.org))
+}

@@ -1,0 +1,247 @@
+//! Accepts a job: recognises one that exists, else writes its row once and gives it its place.
+
+use rusqlite::params;
+
+use super::expire;
+use super::names;
+use super::place::{Place, due_now, place};
+use super::promote::{promote_lane, schedule};
+use super::tx::Tx;
+use crate::error::{Error, Result};
+use crate::model::id::{JobId, JobNo, KindNo, OrgNo};
+use crate::model::job::{Enqueued, NewJob, UniqueBy};
+
+/// Dedupe keys and once-names are remembered this long after their last use: longer than any provider redelivers.
+pub(super) const HORIZON_MS: i64 = 90 * 86_400_000;
+
+const JOB_NEW: &str = "INSERT INTO lanebox_job(uuid, org, kind, version, lane, subject, priority, run_at, max_attempts, expires_at, source_event, consumer, ordinal, created_at, payload) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+const JOB_OF_DELIVERY: &str =
+    "SELECT uuid FROM lanebox_job WHERE source_event = ?1 AND consumer = ?2 AND ordinal = ?3";
+const EVENT_SEQ: &str = "SELECT seq FROM lanebox_event WHERE uuid = ?1";
+const ONCE_FIND: &str = "SELECT uuid, payload_hmac FROM lanebox_once WHERE org = ?1 AND source_event = ?2 AND name = ?3";
+const ONCE_NEW: &str = "INSERT INTO lanebox_once(org, source_event, name, job, uuid, payload_hmac, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const KEY_FIND: &str =
+    "SELECT job, uuid, payload_hmac, until FROM lanebox_job_key WHERE org = ?1 AND key_hmac = ?2";
+const KEY_SET: &str = "INSERT INTO lanebox_job_key(org, key_hmac, job, uuid, payload_hmac, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+     ON CONFLICT(org, key_hmac) DO UPDATE SET job = excluded.job, uuid = excluded.uuid, payload_hmac = excluded.payload_hmac, until = excluded.until";
+const KEY_PUSH: &str = "UPDATE lanebox_job_key SET until = ?3 WHERE org = ?1 AND key_hmac = ?2";
+const UNIQUE_FIND: &str = "SELECT j.uuid FROM lanebox_job_unique u JOIN lanebox_job j ON j.id = u.job \
+     WHERE u.org = ?1 AND u.kind = ?2 AND u.key_hmac = ?3 AND NOT EXISTS (SELECT 1 FROM lanebox_finished f WHERE f.id = u.job)";
+const UNIQUE_SET: &str = "INSERT INTO lanebox_job_unique(org, kind, key_hmac, job) VALUES (?1, ?2, ?3, ?4) \
+     ON CONFLICT(org, kind, key_hmac) DO UPDATE SET job = excluded.job";
+const FINISHED_HAS: &str = "SELECT 1 FROM lanebox_finished WHERE id = ?1";
+
+/// Accepts a checked job, or answers with the one that has its key.
+pub(super) fn enqueue(tx: &Tx<'_>, job: &NewJob) -> Result<Enqueued> {
+    let org = names::org(tx, job.org.as_deref().unwrap_or("-"))?;
+    let kind = names::kind(tx, &job.kind)?;
+    let key = Key::of(tx, job, org, kind)?;
+    if let Some(existing) = existing(tx, job, &key)? {
+        return Ok(Enqueued::Existing(existing));
+    }
+    let (no, id) = write(tx, job, org, kind)?;
+    remember(tx, job, &key, no, id)?;
+    Ok(Enqueued::New(id))
+}
+
+/// What makes a second call the same job, as the file stores it.
+enum Key {
+    Nothing,
+    Once {
+        org: OrgNo,
+        event: i64,
+        name: String,
+    },
+    Dedupe {
+        org: OrgNo,
+        hmac: [u8; 32],
+    },
+    Unfinished {
+        org: OrgNo,
+        kind: KindNo,
+        hmac: [u8; 32],
+    },
+}
+
+impl Key {
+    fn of(tx: &Tx<'_>, job: &NewJob, org: OrgNo, kind: KindNo) -> Result<Key> {
+        Ok(match &job.unique_by {
+            UniqueBy::Nothing => Key::Nothing,
+            UniqueBy::Once { event, name } => {
+                let event = tx
+                    .one(EVENT_SEQ, [event], |row| row.get(0))?
+                    .ok_or_else(|| Error::NotFound {
+                        what: "event",
+                        id: event.to_string(),
+                    })?;
+                Key::Once {
+                    org,
+                    event,
+                    name: name.clone(),
+                }
+            }
+            UniqueBy::Dedupe(key) => Key::Dedupe {
+                org,
+                hmac: tx.secret.hmac("job key", &[key.as_bytes()]),
+            },
+            UniqueBy::Unfinished(key) => Key::Unfinished {
+                org,
+                kind,
+                hmac: tx.secret.hmac("job unique", &[key.as_bytes()]),
+            },
+        })
+    }
+}
+
+fn existing(tx: &Tx<'_>, job: &NewJob, key: &Key) -> Result<Option<JobId>> {
+    if let (Some(event), Some((consumer, ordinal))) = (job.origin.event, job.origin.delivery)
+        && let Some(id) = tx.one(JOB_OF_DELIVERY, params![event, consumer, ordinal], |row| {
+            row.get(0)
+        })?
+    {
+        return Ok(Some(id));
+    }
+    match key {
+        Key::Nothing => Ok(None),
+        Key::Once { org, event, name } => {
+            let found = tx.one(ONCE_FIND, params![org, event, name], |row| {
+                Ok((row.get(0)?, row.get::<_, [u8; 32]>(1)?))
+            })?;
+            same_payload(tx, job, "this once-for name", found)
+        }
+        Key::Dedupe { org, hmac } => existing_by_key(tx, job, *org, hmac),
+        Key::Unfinished { org, kind, hmac } => {
+            tx.one(UNIQUE_FIND, params![org, kind, hmac], |row| row.get(0))
+        }
+    }
+}
+
+// A key outlives its horizon while its job lives: else a long wait would make a twin.
+fn existing_by_key(
+    tx: &Tx<'_>,
+    job: &NewJob,
+    org: OrgNo,
+    hmac: &[u8; 32],
+) -> Result<Option<JobId>> {
+    let found = tx.one(KEY_FIND, params![org, hmac], |row| {
+        Ok((
+            row.get::<_, JobNo>(0)?,
+            row.get(1)?,
+            row.get::<_, [u8; 32]>(2)?,
+            row.get::<_, i64>(3)?,
+        ))
+    })?;
+    let Some((no, id, payload, until)) = found else {
+        return Ok(None);
+    };
+    if until <= tx.now && tx.has(FINISHED_HAS, [no])? {
+        return Ok(None);
+    }
+    let same = same_payload(tx, job, "this dedupe key", Some((id, payload)))?;
+    tx.run(KEY_PUSH, params![org, hmac, tx.now + HORIZON_MS])?;
+    Ok(same)
+}
+
+fn same_payload(
+    tx: &Tx<'_>,
+    job: &NewJob,
+    what: &'static str,
+    found: Option<(JobId, [u8; 32])>,
+) -> Result<Option<JobId>> {
+    match found {
+        None => Ok(None),
+        Some((id, hmac)) if hmac == payload_hmac(tx, job)? => Ok(Some(id)),
+        Some(_) => Err(Error::Conflict { what }),
+    }
+}
+
+fn payload_hmac(tx: &Tx<'_>, job: &NewJob) -> Result<[u8; 32]> {
+    let parts = [job.kind.as_bytes(), job.payload_text()?.as_bytes()];
+    Ok(tx.secret.hmac("job payload", &parts))
+}
+
+fn write(tx: &Tx<'_>, job: &NewJob, org: OrgNo, kind: KindNo) -> Result<(JobNo, JobId)> {
+    let lane = job
+        .lane
+        .name()
+        .map(|name| names::lane(tx, org, name))
+        .transpose()?;
+    let later = job.run_at.filter(|&at| at > tx.now);
+    if let (Some(lane), None) = (lane, later) {
+        promote_lane(tx, lane)?;
+    }
+    let run_at = match later {
+        Some(at) => at,
+        None => due_now(tx, lane, job.priority)?,
+    };
+    if job.expires_at.is_some_and(|at| at <= tx.now) {
+        return Err(Error::invalid("expiry", "it has passed already"));
+    }
+    let id = JobId(tx.env.uuid());
+    let (consumer, ordinal) = job.origin.delivery.unzip();
+    tx.run(
+        JOB_NEW,
+        params![
+            id,
+            org,
+            kind,
+            job.version,
+            lane,
+            job.subject,
+            job.priority,
+            run_at,
+            job.max_attempts,
+            job.expires_at,
+            job.origin.event,
+            consumer,
+            ordinal,
+            tx.now,
+            job.payload_text()?
+        ],
+    )?;
+    let no = JobNo(tx.last_row());
+    if let Some(at) = job.expires_at {
+        expire::note(tx, at, no)?;
+    }
+    match later {
+        Some(at) => schedule(tx, at, no, lane)?,
+        None => {
+            let priority = job.priority;
+            place(
+                tx,
+                &Place {
+                    id: no,
+                    org,
+                    kind,
+                    lane,
+                    priority,
+                    run_at,
+                    alone: false,
+                },
+            )?;
+        }
+    }
+    Ok((no, id))
+}
+
+fn remember(tx: &Tx<'_>, job: &NewJob, key: &Key, no: JobNo, id: JobId) -> Result<()> {
+    match key {
+        Key::Nothing => {}
+        Key::Once { org, event, name } => {
+            let payload = payload_hmac(tx, job)?;
+            tx.run(ONCE_NEW, params![org, event, name, no, id, payload, tx.now])?;
+        }
+        Key::Dedupe { org, hmac } => {
+            let payload = payload_hmac(tx, job)?;
+            tx.run(
+                KEY_SET,
+                params![org, hmac, no, id, payload, tx.now + HORIZON_MS],
+            )?;
+        }
+        Key::Unfinished { org, kind, hmac } => {
+            tx.run(UNIQUE_SET, params![org, kind, hmac, no])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! The end of a job: its one row in `finished`.
+
+use rusqlite::params;
+
+use super::row::{RunningRow, TriedRow};
+use super::tx::Tx;
+use crate::error::Result;
+use crate::model::id::{JobNo, NoticeNo, ProcessNo, Token};
+use crate::model::verdict::CancelReason;
+
+const FINISHED_NEW: &str = "INSERT INTO lanebox_finished(id, state, reason, finished_at, started_at, token, process, series, attempts, lost, error, notice) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+/// What is remembered of a job's end.
+#[derive(Debug)]
+pub(super) struct Finished<'a> {
+    pub(super) id: JobNo,
+    pub(super) state: &'static str,
+    pub(super) reason: Option<CancelReason>,
+    pub(super) last: Option<(i64, Token, ProcessNo)>,
+    pub(super) series: i64,
+    pub(super) attempts: u32,
+    pub(super) lost: u32,
+    pub(super) error: Option<&'a str>,
+    pub(super) notice: Option<NoticeNo>,
+}
+
+/// Counters of a job that ends without running: as it was tried, or untouched.
+#[derive(Debug, Default)]
+pub(super) struct Waited(pub(super) Option<TriedRow>);
+
+impl<'a> Finished<'a> {
+    /// Ended by its run.
+    pub(super) fn by(run: &RunningRow, state: &'static str) -> Finished<'a> {
+        Finished {
+            id: run.held.job,
+            state,
+            reason: None,
+            last: Some((run.started_at, run.held.token, run.process)),
+            series: run.series,
+            attempts: run.run.attempts,
+            lost: run.run.lost,
+            error: None,
+            notice: None,
+        }
+    }
+
+    /// Ended while it waited.
+    pub(super) fn cancelled(id: JobNo, reason: CancelReason, waited: &'a Waited) -> Finished<'a> {
+        let tried = waited.0.as_ref();
+        Finished {
+            id,
+            state: "cancelled",
+            reason: Some(reason),
+            last: None,
+            series: tried.map_or(1, |t| t.series),
+            attempts: tried.map_or(0, |t| t.attempts),
+            lost: tried.map_or(0, |t| t.lost),
+            error: tried.and_then(|t| t.error.as_deref()),
+            notice: None,
+        }
+    }
+}
+
+/// Writes the end.
+pub(super) fn finish(tx: &Tx<'_>, end: &Finished<'_>) -> Result<()> {
+    let (started_at, token, process) = match end.last {
+        Some((started_at, token, process)) => (Some(started_at), Some(token), Some(process)),
+        None => (None, None, None),
+    };
+    tx.run(
+        FINISHED_NEW,
+        params![
+            end.id,
+            end.state,
+            end.reason.map(CancelReason::as_str),
+            tx.now,
+            started_at,
+            token,
+            process,
+            end.series,
+            end.attempts,
+            end.lost,
+            end.error,
+            end.notice
+        ],
+    )?;
+    Ok(())
+}

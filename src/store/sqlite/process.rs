@@ -1,0 +1,103 @@
+//! A process that holds leases: its row, and the lock on a file of its own that proves it alive.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use rusqlite::params;
+use uuid::Uuid;
+
+use super::tx::Tx;
+use crate::error::{Error, Result};
+use crate::model::id::ProcessNo;
+
+const PROCESS_NEW: &str =
+    "INSERT INTO lanebox_process(uuid, boot, pid, started_at) VALUES (?1, ?2, ?3, ?4)";
+const PROCESS_GONE: &str = "UPDATE lanebox_process SET gone = 1 WHERE id = ?1 AND gone = 0";
+pub(super) const PROCESSES_HERE: &str =
+    "SELECT id, uuid FROM lanebox_process WHERE gone = 0 AND boot = ?1";
+
+/// The lock of one process: held while the file is open, released by the system when the process ends, however it ends.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+/// Whether a process still holds its lock.
+#[derive(Debug)]
+pub(super) enum Alive {
+    Yes,
+    /// Its lock could be taken: it is gone. The lock is kept until its leases are.
+    No(Lock),
+    /// Its file is missing: only its leases can tell.
+    CannotTell,
+}
+
+fn path_of(database: &Path, uuid: Uuid) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(format!("-process-{uuid}"));
+    name.into()
+}
+
+impl Lock {
+    /// Makes and locks the file of a new process.
+    pub(super) fn make(database: &Path, uuid: Uuid) -> Result<Lock> {
+        let path = path_of(database, uuid);
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path);
+        let file = opened.map_err(|e| {
+            Error::io(
+                format!("the lock file {} of this process", path.display()),
+                e,
+            )
+        })?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { file, path }),
+            Err(std::fs::TryLockError::Error(e)) => {
+                Err(Error::io(format!("locking {}", path.display()), e))
+            }
+            Err(std::fs::TryLockError::WouldBlock) => Err(Error::Unusable {
+                path,
+                why: "this new lock file is already locked: another program interferes".to_owned(),
+            }),
+        }
+    }
+
+    /// Asks whether the process of this uuid still lives.
+    pub(super) fn probe(database: &Path, uuid: Uuid) -> Alive {
+        let path = path_of(database, uuid);
+        let Ok(file) = OpenOptions::new().read(true).write(true).open(&path) else {
+            return Alive::CannotTell;
+        };
+        match file.try_lock() {
+            Ok(()) => Alive::No(Lock { file, path }),
+            Err(_) => Alive::Yes,
+        }
+    }
+
+    /// Its process is marked gone: nobody needs the file any more.
+    pub(super) fn remove(self) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tracing::debug!(%error, path = %self.path.display(), "a lock file could not be removed");
+        }
+        drop(self.file);
+    }
+}
+
+/// Writes the row of this process.
+pub(super) fn register(tx: &Tx<'_>, uuid: Uuid) -> Result<ProcessNo> {
+    let pid = i64::from(std::process::id());
+    tx.run(
+        PROCESS_NEW,
+        params![uuid.as_bytes(), tx.env.boot(), pid, tx.now],
+    )?;
+    Ok(ProcessNo(tx.last_row()))
+}
+
+/// The process is gone: its leases may be taken at once.
+pub(super) fn mark_gone(tx: &Tx<'_>, process: ProcessNo) -> Result<bool> {
+    Ok(tx.run(PROCESS_GONE, [process])? > 0)
+}

@@ -1,0 +1,193 @@
+//! Rows that several verbs read: a job as written, a job that waits, a job that runs.
+
+use rusqlite::{Row, params};
+
+use super::place::Place;
+use super::tx::Tx;
+use crate::error::Result;
+use crate::model::id::{Held, JobNo, KindNo, LaneNo, OrgNo, ProcessNo, SendNo, Token};
+use crate::model::verdict::Run;
+
+const JOB_GET: &str = "SELECT org, kind, lane, priority, run_at, expires_at, source_event, consumer, ordinal FROM lanebox_job WHERE id = ?1";
+const TRIED_GET: &str = "SELECT lane, phase, run_at, series, attempts, lost, lost_alone, postponed, unknowns, sent, waits_send, error FROM lanebox_tried WHERE id = ?1";
+const TRIED_TAKE: &str = "DELETE FROM lanebox_tried WHERE id = ?1 RETURNING lane, phase, run_at, series, attempts, lost, lost_alone, postponed, unknowns, sent, waits_send, error";
+const RUNNING_TAKE: &str = "DELETE FROM lanebox_running WHERE id = ?1 AND token = ?2 RETURNING org, kind, lane, run_at, process, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, cancel_asked, sent";
+
+/// A job as it was written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JobRow {
+    pub(super) id: JobNo,
+    pub(super) org: OrgNo,
+    pub(super) kind: KindNo,
+    pub(super) lane: Option<LaneNo>,
+    pub(super) priority: i64,
+    pub(super) run_at: i64,
+    pub(super) expires_at: Option<i64>,
+    pub(super) source_event: Option<i64>,
+    pub(super) delivery: Option<(i64, i64)>,
+}
+
+impl JobRow {
+    /// Its place when it is due at `run_at`.
+    pub(super) fn place_at(&self, run_at: i64, alone: bool) -> Place {
+        let JobRow {
+            id,
+            org,
+            kind,
+            lane,
+            priority,
+            ..
+        } = *self;
+        Place {
+            id,
+            org,
+            kind,
+            lane,
+            priority,
+            run_at,
+            alone,
+        }
+    }
+
+    /// What its sends are known by, across series and replays: the delivery that it was born of, else itself.
+    pub(super) fn origin(&self) -> String {
+        match (self.source_event, self.delivery) {
+            (Some(event), Some((consumer, ordinal))) => format!("e{event}.c{consumer}.{ordinal}"),
+            _ => format!("j{}", self.id),
+        }
+    }
+}
+
+pub(super) fn job(tx: &Tx<'_>, id: JobNo) -> Result<Option<JobRow>> {
+    tx.one(JOB_GET, [id], |row| {
+        let consumer: Option<i64> = row.get(7)?;
+        Ok(JobRow {
+            id,
+            org: row.get(0)?,
+            kind: row.get(1)?,
+            lane: row.get(2)?,
+            priority: row.get(3)?,
+            run_at: row.get(4)?,
+            expires_at: row.get(5)?,
+            source_event: row.get(6)?,
+            delivery: consumer.zip(row.get(8)?),
+        })
+    })
+}
+
+/// A job that was tried and waits.
+#[derive(Clone, Debug)]
+pub(super) struct TriedRow {
+    pub(super) lane: Option<LaneNo>,
+    pub(super) phase: Phase,
+    pub(super) run_at: i64,
+    pub(super) series: i64,
+    pub(super) attempts: u32,
+    pub(super) lost: u32,
+    pub(super) lost_alone: u32,
+    pub(super) postponed: u32,
+    pub(super) unknowns: u32,
+    pub(super) sent: bool,
+    pub(super) waits_send: Option<SendNo>,
+    pub(super) error: Option<String>,
+}
+
+/// What a tried job waits for: its time, the fate of a send, or that fate outside its lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Waiting,
+    Unknown,
+    Parked,
+}
+
+impl Phase {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Phase::Waiting => "waiting",
+            Phase::Unknown => "unknown",
+            Phase::Parked => "parked",
+        }
+    }
+}
+
+fn read_tried(row: &Row<'_>) -> rusqlite::Result<TriedRow> {
+    let phase = match row.get_ref(1)?.as_str()? {
+        "unknown" => Phase::Unknown,
+        "parked" => Phase::Parked,
+        _ => Phase::Waiting,
+    };
+    Ok(TriedRow {
+        lane: row.get(0)?,
+        phase,
+        run_at: row.get(2)?,
+        series: row.get(3)?,
+        attempts: row.get(4)?,
+        lost: row.get(5)?,
+        lost_alone: row.get(6)?,
+        postponed: row.get(7)?,
+        unknowns: row.get(8)?,
+        sent: row.get(9)?,
+        waits_send: row.get(10)?,
+        error: row.get(11)?,
+    })
+}
+
+pub(super) fn tried(tx: &Tx<'_>, id: JobNo) -> Result<Option<TriedRow>> {
+    tx.one(TRIED_GET, [id], read_tried)
+}
+
+/// Takes the row away; what it said.
+pub(super) fn take_tried(tx: &Tx<'_>, id: JobNo) -> Result<Option<TriedRow>> {
+    tx.one(TRIED_TAKE, [id], read_tried)
+}
+
+/// Whether the ledger holds sends of a job that waits.
+pub(super) fn has_sent(tx: &Tx<'_>, id: JobNo) -> Result<bool> {
+    Ok(tried(tx, id)?.is_some_and(|tried| tried.sent))
+}
+
+/// A run, taken out of `running` by its token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunningRow {
+    pub(super) held: Held,
+    pub(super) org: OrgNo,
+    pub(super) kind: KindNo,
+    pub(super) lane: Option<LaneNo>,
+    pub(super) process: ProcessNo,
+    pub(super) started_at: i64,
+    pub(super) series: i64,
+    pub(super) sent: bool,
+    pub(super) run: Run,
+}
+
+/// The fence: only who holds the current token takes the row. `None` is a lost lease.
+pub(super) fn take_running(tx: &Tx<'_>, held: Held) -> Result<Option<RunningRow>> {
+    let Held { job, token } = held;
+    tx.one(RUNNING_TAKE, params![job, token], |row| {
+        Ok(RunningRow {
+            held: Held {
+                job,
+                token: Token(token.0),
+            },
+            org: row.get(0)?,
+            kind: row.get(1)?,
+            lane: row.get(2)?,
+            process: row.get(4)?,
+            started_at: row.get(5)?,
+            series: row.get(6)?,
+            sent: row.get(16)?,
+            run: Run {
+                run_at: row.get(3)?,
+                attempts: row.get(7)?,
+                max_attempts: row.get(8)?,
+                lost: row.get(9)?,
+                lost_alone: row.get(10)?,
+                postponed: row.get(11)?,
+                unknowns: row.get(12)?,
+                alone: row.get(13)?,
+                kept_lane: row.get(14)?,
+                cancel_asked: row.get(15)?,
+            },
+        })
+    })
+}
