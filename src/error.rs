@@ -65,6 +65,14 @@ pub enum Error {
         /// How long this call waited, in milliseconds.
         waited_ms: u64,
     },
+    /// Every connection for reading is in use.
+    #[error(
+        "no connection for reading became free: {why}; nothing was read, finish other reads first"
+    )]
+    NoReader {
+        /// What the pool says.
+        why: String,
+    },
     /// The host's closure ended the transaction itself (COMMIT, ROLLBACK, ON CONFLICT ROLLBACK).
     #[error(
         "the closure ended the transaction itself; what it committed before that stands, nothing of Lanebox was written with it"
@@ -117,10 +125,7 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn invalid(what: &'static str, why: impl Into<String>) -> Error {
-        Error::Invalid {
-            what,
-            why: why.into(),
-        }
+        Error::Invalid { what, why: why.into() }
     }
 
     /// The same error for another member of one commit.
@@ -129,9 +134,7 @@ impl Error {
             Error::CommitUnknown(error) => Error::CommitUnknown(copy(error)),
             Error::DiskFull(error) => Error::DiskFull(copy(error)),
             Error::Sqlite(error) => Error::Sqlite(copy(error)),
-            Error::Closed { cause } => Error::Closed {
-                cause: cause.clone(),
-            },
+            Error::Closed { cause } => Error::Closed { cause: cause.clone() },
             _ => Error::RolledBack,
         }
     }
@@ -143,17 +146,11 @@ impl Error {
             Error::CommitUnknown(error) | Error::Sqlite(error) => error.sqlite_error_code(),
             _ => None,
         };
-        matches!(
-            cause,
-            Some(DatabaseCorrupt | NotADatabase | SystemIoFailure)
-        )
+        matches!(cause, Some(DatabaseCorrupt | NotADatabase | SystemIoFailure))
     }
 
     pub(crate) fn io(what: impl Into<String>, source: std::io::Error) -> Error {
-        Error::Io {
-            what: what.into(),
-            source,
-        }
+        Error::Io { what: what.into(), source }
     }
 }
 

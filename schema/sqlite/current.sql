@@ -5,6 +5,7 @@
 -- here too, by CHECK, unique index or trigger, so that no program can store it.
 --
 -- Times are integers, milliseconds since 1970 UTC; lease_until alone is of the monotonic clock of its boot.
+-- Lists of three or more are written with OR: SQLite builds a table for IN (...), at every insert.
 -- Triggers and defaults use nothing newer than SQLite 3.38, because other programs insert events.
 
 -- ---------------------------------------------------------------------------------------------- the file itself
@@ -46,6 +47,8 @@ CREATE TABLE lanebox_process (                    -- who holds leases and routin
   gone       INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1))
 ) STRICT;
 CREATE INDEX lanebox_process_here ON lanebox_process(id) WHERE gone = 0;
+CREATE TRIGGER lanebox_process_stays BEFORE DELETE ON lanebox_process BEGIN
+  SELECT RAISE(ABORT, 'lanebox: processes are marked gone, not deleted'); END;
 
 CREATE TABLE lanebox_org (
   id     INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -61,7 +64,7 @@ CREATE TABLE lanebox_kind (
   cap           INTEGER CHECK (cap >= 0),
   paused        INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
   yields        INTEGER NOT NULL DEFAULT 0 CHECK (yields IN (0, 1)),
-  on_dead       TEXT NOT NULL DEFAULT 'go' CHECK (on_dead IN ('go', 'stop', 'cancel')),
+  on_dead       TEXT NOT NULL DEFAULT 'go' CHECK (on_dead = 'go' OR on_dead = 'stop' OR on_dead = 'cancel'),
   max_postponed INTEGER NOT NULL DEFAULT 100 CHECK (max_postponed >= 0),
   owed          INTEGER REFERENCES lanebox_org(id)            -- the org that a full cap made wait first
 ) STRICT;
@@ -95,12 +98,12 @@ CREATE TABLE lanebox_notice (
   org             INTEGER NOT NULL REFERENCES lanebox_org(id),
   kind            TEXT NOT NULL CHECK (length(kind) BETWEEN 1 AND 128 AND NOT kind GLOB '*[^a-z0-9_.-]*'),
   cause           TEXT NOT NULL CHECK (length(cause) BETWEEN 1 AND 300),   -- what groups equal notices
-  severity        TEXT NOT NULL CHECK (severity IN ('info', 'warn', 'critical')),
-  state           TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'acknowledged', 'resolved')),
+  severity        TEXT NOT NULL CHECK (severity = 'info' OR severity = 'warn' OR severity = 'critical'),
+  state           TEXT NOT NULL DEFAULT 'open' CHECK (state = 'open' OR state = 'acknowledged' OR state = 'resolved'),
   reason          TEXT NOT NULL CHECK (length(reason) BETWEEN 1 AND 300 AND instr(reason, char(10)) = 0 AND instr(reason, char(13)) = 0),
   next_step       TEXT NOT NULL CHECK (length(next_step) BETWEEN 1 AND 300),
   count           INTEGER NOT NULL DEFAULT 1 CHECK (count >= 1),
-  ref_kind        TEXT CHECK (ref_kind IN ('job', 'event', 'send', 'consumer', 'kind', 'lane', 'channel')),
+  ref_kind        TEXT CHECK (ref_kind = 'job' OR ref_kind = 'event' OR ref_kind = 'send' OR ref_kind = 'consumer' OR ref_kind = 'kind' OR ref_kind = 'lane' OR ref_kind = 'channel'),
   ref_id          INTEGER,
   first_at        INTEGER NOT NULL,
   last_at         INTEGER NOT NULL,
@@ -170,25 +173,25 @@ CREATE TABLE lanebox_open (                       -- the line of each lane: due,
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lanebox_running (                    -- being tried now; never more rows than the global cap
-  id           INTEGER PRIMARY KEY REFERENCES lanebox_job(id),
+  id           INTEGER PRIMARY KEY,
   org          INTEGER NOT NULL,
   kind         INTEGER NOT NULL,
   lane         INTEGER,
   run_at       INTEGER NOT NULL,
   token        INTEGER NOT NULL CHECK (token > 0),
-  process      INTEGER NOT NULL REFERENCES lanebox_process(id),
+  process      INTEGER NOT NULL,
   holder       TEXT NOT NULL DEFAULT 'thread' CHECK (holder IN ('thread', 'remote')),
   lease_until  INTEGER NOT NULL,                  -- monotonic milliseconds of the process's boot
   started_at   INTEGER NOT NULL,
-  series       INTEGER NOT NULL CHECK (series >= 1),
-  attempts     INTEGER NOT NULL,                  -- this one included
+  series       INTEGER NOT NULL DEFAULT 1 CHECK (series >= 1),
+  attempts     INTEGER NOT NULL DEFAULT 1,        -- this one included
   max_attempts INTEGER NOT NULL,
-  lost         INTEGER NOT NULL CHECK (lost >= 0),
-  lost_alone   INTEGER NOT NULL CHECK (lost_alone BETWEEN 0 AND 1 AND lost_alone <= lost),
-  postponed    INTEGER NOT NULL CHECK (postponed >= 0),
-  unknowns     INTEGER NOT NULL CHECK (unknowns >= 0),
-  alone        INTEGER NOT NULL CHECK (alone = (lost >= 2)),
-  kept_lane    INTEGER NOT NULL CHECK (kept_lane IN (0, 1)),  -- it kept its lane from an earlier try
+  lost         INTEGER NOT NULL DEFAULT 0 CHECK (lost >= 0),
+  lost_alone   INTEGER NOT NULL DEFAULT 0 CHECK (lost_alone BETWEEN 0 AND 1 AND lost_alone <= lost),
+  postponed    INTEGER NOT NULL DEFAULT 0 CHECK (postponed >= 0),
+  unknowns     INTEGER NOT NULL DEFAULT 0 CHECK (unknowns >= 0),
+  alone        INTEGER NOT NULL DEFAULT 0 CHECK (alone = (lost >= 2)),
+  kept_lane    INTEGER NOT NULL DEFAULT 0 CHECK (kept_lane IN (0, 1)),  -- it kept its lane from an earlier try
   cancel_asked INTEGER NOT NULL DEFAULT 0 CHECK (cancel_asked IN (0, 1)),
   sent         INTEGER NOT NULL DEFAULT 0 CHECK (sent IN (0, 1)),        -- the ledger holds sends of it
   progress     TEXT CHECK (length(progress) <= 300),
@@ -200,7 +203,7 @@ CREATE UNIQUE INDEX lanebox_running_lane ON lanebox_running(lane) WHERE lane IS 
 CREATE TABLE lanebox_tried (                      -- has been tried, waits to be tried again
   id         INTEGER PRIMARY KEY REFERENCES lanebox_job(id),
   lane       INTEGER,                             -- the lane it keeps meanwhile, or NULL
-  phase      TEXT NOT NULL CHECK (phase IN ('waiting', 'unknown', 'parked')),
+  phase      TEXT NOT NULL CHECK (phase = 'waiting' OR phase = 'unknown' OR phase = 'parked'),
   run_at     INTEGER NOT NULL,                    -- its due time now (job.run_at is the first one)
   series     INTEGER NOT NULL CHECK (series >= 1),
   attempts   INTEGER NOT NULL CHECK (attempts >= 0),
@@ -218,9 +221,9 @@ CREATE UNIQUE INDEX lanebox_tried_lane ON lanebox_tried(lane) WHERE lane IS NOT 
 CREATE INDEX lanebox_tried_waits ON lanebox_tried(waits_send) WHERE waits_send IS NOT NULL;
 
 CREATE TABLE lanebox_finished (
-  id          INTEGER PRIMARY KEY REFERENCES lanebox_job(id),
-  state       TEXT NOT NULL CHECK (state IN ('done', 'dead', 'cancelled')),
-  reason      TEXT CHECK (reason IN ('vetoed', 'operator', 'superseded', 'expired', 'given_up')),
+  id          INTEGER PRIMARY KEY,
+  state       TEXT NOT NULL CHECK (state = 'done' OR state = 'dead' OR state = 'cancelled'),
+  reason      TEXT CHECK (reason = 'vetoed' OR reason = 'operator' OR reason = 'superseded' OR reason = 'expired' OR reason = 'given_up'),
   finished_at INTEGER NOT NULL,
   started_at  INTEGER,                            -- the last attempt, if it ended the job
   token       INTEGER,
@@ -247,6 +250,13 @@ CREATE TRIGGER lanebox_occupant_tried BEFORE INSERT ON lanebox_tried
   WHEN NEW.lane IS NOT NULL AND EXISTS (SELECT 1 FROM lanebox_running WHERE lane = NEW.lane)
   BEGIN SELECT RAISE(ABORT, 'lanebox: lane is occupied by a running job'); END;
 
+-- What refers to a job by its number is guarded here, where rows go, and not by foreign keys where rows come on the hot path.
+CREATE TRIGGER lanebox_job_keep BEFORE DELETE ON lanebox_job BEGIN
+  SELECT RAISE(ABORT, 'lanebox: this job runs') WHERE EXISTS (SELECT 1 FROM lanebox_running WHERE id = OLD.id);
+  SELECT RAISE(ABORT, 'lanebox: this job waits') WHERE EXISTS (SELECT 1 FROM lanebox_tried WHERE id = OLD.id);
+  SELECT RAISE(ABORT, 'lanebox: the end of this job is still remembered') WHERE EXISTS (SELECT 1 FROM lanebox_finished WHERE id = OLD.id);
+END;
+
 -- Beside it.
 
 CREATE TABLE lanebox_attempt (                    -- attempts that did not end their job
@@ -257,7 +267,7 @@ CREATE TABLE lanebox_attempt (                    -- attempts that did not end t
   process    INTEGER NOT NULL,
   started_at INTEGER NOT NULL,
   ended_at   INTEGER NOT NULL,
-  ended      TEXT NOT NULL CHECK (ended IN ('failed', 'lost', 'postponed', 'handed_back', 'unknown', 'dead', 'cancelled')),
+  ended      TEXT NOT NULL CHECK (ended = 'failed' OR ended = 'lost' OR ended = 'postponed' OR ended = 'handed_back' OR ended = 'unknown' OR ended = 'dead' OR ended = 'cancelled'),
   error      TEXT,
   PRIMARY KEY (job, token)
 ) STRICT, WITHOUT ROWID;
@@ -437,7 +447,7 @@ CREATE TABLE lanebox_consumer (
   version    INTEGER NOT NULL CHECK (version >= 1),
   definition TEXT NOT NULL,
   generation INTEGER NOT NULL CHECK (generation >= 1),
-  state      TEXT NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'paused', 'retired')),
+  state      TEXT NOT NULL DEFAULT 'active' CHECK (state = 'active' OR state = 'paused' OR state = 'retired'),
   retired_at INTEGER,
   started    INTEGER NOT NULL CHECK (started >= 0),
   position   INTEGER NOT NULL CHECK (position >= started),
@@ -468,7 +478,7 @@ CREATE INDEX lanebox_pattern_consumer ON lanebox_pattern(consumer);
 CREATE TABLE lanebox_delivery (                   -- this fact was seen for that responsibility
   consumer   INTEGER NOT NULL REFERENCES lanebox_consumer(id),
   event      INTEGER NOT NULL,                    -- no foreign key: deliveries outlive bodies; a trigger at birth instead
-  state      TEXT NOT NULL CHECK (state IN ('job', 'routed', 'skipped', 'retry', 'dead')),
+  state      TEXT NOT NULL CHECK (state = 'job' OR state = 'routed' OR state = 'skipped' OR state = 'retry' OR state = 'dead'),
   series     INTEGER NOT NULL DEFAULT 1 CHECK (series >= 1),
   at         INTEGER NOT NULL,
   job        INTEGER,
@@ -529,7 +539,7 @@ CREATE TABLE lanebox_channel (
   id               INTEGER PRIMARY KEY AUTOINCREMENT,
   org              INTEGER NOT NULL REFERENCES lanebox_org(id),
   name             TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 128 AND name = trim(name) AND instr(name, char(0)) = 0),
-  state            TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'paused', 'down', 'archived')),
+  state            TEXT NOT NULL DEFAULT 'open' CHECK (state = 'open' OR state = 'paused' OR state = 'down' OR state = 'archived'),
   until            INTEGER,
   reason           TEXT CHECK (length(reason) <= 300),
   timeout_ms       INTEGER NOT NULL CHECK (timeout_ms > 0),
@@ -572,11 +582,11 @@ CREATE TABLE lanebox_send_try (                   -- one attempt at a send, with
   recipient_hmac BLOB NOT NULL CHECK (length(recipient_hmac) = 32),
   recipient_mask TEXT NOT NULL,
   hash           BLOB NOT NULL CHECK (length(hash) = 32),
-  state          TEXT NOT NULL CHECK (state IN ('intended', 'accepted', 'rejected', 'unknown', 'abandoned', 'duplicate')),
+  state          TEXT NOT NULL CHECK (state = 'intended' OR state = 'accepted' OR state = 'rejected' OR state = 'unknown' OR state = 'abandoned' OR state = 'duplicate'),
   job            INTEGER NOT NULL,
   token          INTEGER NOT NULL CHECK (token > 0),
   calls          INTEGER NOT NULL DEFAULT 1 CHECK (calls >= 1),          -- how many calls may have been made with this key
-  after          TEXT CHECK (after IN ('rejected', 'abandoned', 'order')),
+  after          TEXT CHECK (after = 'rejected' OR after = 'abandoned' OR after = 'order'),
   ordered_by     TEXT,
   order_no       INTEGER NOT NULL DEFAULT 0,      -- 0: no order; else which of the send's orders
   intended_at    INTEGER NOT NULL,
@@ -586,9 +596,9 @@ CREATE TABLE lanebox_send_try (                   -- one attempt at a send, with
   next_look      INTEGER,                         -- the resolver's next look
   resend         INTEGER NOT NULL DEFAULT 0 CHECK (resend IN (0, 1)),
   receipt        TEXT,
-  class          TEXT CHECK (class IN ('transient', 'good', 'not_called')),
+  class          TEXT CHECK (class = 'transient' OR class = 'good' OR class = 'not_called'),
   reason         TEXT CHECK (length(reason) <= 300),
-  how            TEXT CHECK (how IN ('not_found', 'send_again', 'given_up')),
+  how            TEXT CHECK (how = 'not_found' OR how = 'send_again' OR how = 'given_up'),
   settled_by     TEXT,
   notice         INTEGER REFERENCES lanebox_notice(id),
   PRIMARY KEY (send, n),

@@ -25,9 +25,7 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the door")]
     fn now_ms(&self) -> i64 {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        since.map_or(0, |passed| {
-            i64::try_from(passed.as_millis()).unwrap_or(i64::MAX)
-        })
+        since.map_or(0, |passed| i64::try_from(passed.as_millis()).unwrap_or(i64::MAX))
     }
 
     #[cfg(target_os = "linux")]
@@ -71,34 +69,23 @@ pub(crate) struct ManualClock {
 #[cfg(any(test, feature = "testing"))]
 impl ManualClock {
     pub(crate) fn at(now_ms: i64) -> ManualClock {
-        ManualClock {
-            now_ms: now_ms.into(),
-            mono_ms: 1_000_000.into(),
-            boot: "boot-1".to_owned(),
-        }
+        ManualClock { now_ms: now_ms.into(), mono_ms: 1_000_000.into(), boot: "boot-1".to_owned() }
     }
 
     /// The same instant after a reboot: the monotonic clock begins again.
     pub(crate) fn rebooted(now_ms: i64, boot: &str) -> ManualClock {
-        ManualClock {
-            now_ms: now_ms.into(),
-            mono_ms: 1_000.into(),
-            boot: boot.to_owned(),
-        }
+        ManualClock { now_ms: now_ms.into(), mono_ms: 1_000.into(), boot: boot.to_owned() }
     }
 
     /// Lets `ms` pass on both clocks.
     pub(crate) fn advance(&self, ms: i64) {
-        self.now_ms
-            .fetch_add(ms, std::sync::atomic::Ordering::SeqCst);
-        self.mono_ms
-            .fetch_add(ms, std::sync::atomic::Ordering::SeqCst);
+        self.now_ms.fetch_add(ms, std::sync::atomic::Ordering::SeqCst);
+        self.mono_ms.fetch_add(ms, std::sync::atomic::Ordering::SeqCst);
     }
 
     /// Steps the wall clock alone, in either direction.
     pub(crate) fn step_wall(&self, ms: i64) {
-        self.now_ms
-            .fetch_add(ms, std::sync::atomic::Ordering::SeqCst);
+        self.now_ms.fetch_add(ms, std::sync::atomic::Ordering::SeqCst);
     }
 }
 

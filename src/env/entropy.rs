@@ -23,11 +23,7 @@ impl Entropy {
     }
 
     fn with(random: fastrand::Rng, seeded: bool) -> Entropy {
-        Entropy {
-            random: Mutex::new(random),
-            seeded,
-            last: Mutex::new((0, 0)),
-        }
+        Entropy { random: Mutex::new(random), seeded, last: Mutex::new((0, 0)) }
     }
 
     pub(crate) fn unit(&self) -> f64 {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 #[cfg(any(test, feature = "testing"))]
+#[allow(unused_imports)] // until the test bench uses it
 pub(crate) use clock::ManualClock;
 pub(crate) use clock::{Clock, SystemClock};
 pub(crate) use entropy::Entropy;
@@ -22,19 +23,13 @@ pub(crate) struct Env {
 impl Env {
     /// The machine's clock and the operating system's chance.
     pub(crate) fn system() -> Env {
-        Env {
-            clock: Arc::new(SystemClock::new()),
-            entropy: Arc::new(Entropy::from_system()),
-        }
+        Env { clock: Arc::new(SystemClock::new()), entropy: Arc::new(Entropy::from_system()) }
     }
 
     /// A clock and a seed of the caller's: the same ones repeat a run.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn new(clock: Arc<dyn Clock>, seed: u64) -> Env {
-        Env {
-            clock,
-            entropy: Arc::new(Entropy::seeded(seed)),
-        }
+        Env { clock, entropy: Arc::new(Entropy::seeded(seed)) }
     }
 
     /// Wall clock, milliseconds since 1970 UTC.

@@ -78,10 +78,7 @@ pub enum Answer {
 impl<E> Before<E> {
     /// An event that is about to happen, and that nobody has heard of yet.
     pub fn new(event: E) -> Self {
-        Before {
-            course: Course::default(),
-            event,
-        }
+        Before { course: Course::default(), event }
     }
 
     /// The event, as its listeners left it.
@@ -94,10 +91,7 @@ impl<E: ?Sized> Before<E> {
     /// Vetoes the event. The listeners after this one still run; the first reason stands.
     pub fn cancel(&mut self, reason: impl Into<String>) {
         let listener = self.course.running.as_deref().map(str::to_owned);
-        self.course.veto.get_or_insert_with(|| Veto {
-            reason: reason.into(),
-            listener,
-        });
+        self.course.veto.get_or_insert_with(|| Veto { reason: reason.into(), listener });
     }
 
     /// Whether anybody has vetoed the event.

@@ -283,9 +283,7 @@ impl Hooks {
         provider: impl Into<String>,
         descriptors: impl Fn() -> Result<Vec<Descriptor>, BoxError> + Send + Sync + 'static,
     ) {
-        self.bus
-            .registered
-            .add(provider.into(), Box::new(descriptors));
+        self.bus.registered.add(provider.into(), Box::new(descriptors));
     }
 
     /// All described events, and the providers that could not answer.

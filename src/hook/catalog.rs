@@ -63,19 +63,12 @@ impl Registered {
     }
 
     pub(super) fn add(&self, name: String, ask: Ask) {
-        let provider = Provider {
-            name,
-            ask,
-            answer: OnceLock::new(),
-        };
+        let provider = Provider { name, ask, answer: OnceLock::new() };
         self.providers.insert(provider, |_, _| true);
     }
 
     pub(super) fn catalog(&self) -> Catalog {
-        let mut catalog = Catalog {
-            descriptors: BTreeMap::new(),
-            failures: Vec::new(),
-        };
+        let mut catalog = Catalog { descriptors: BTreeMap::new(), failures: Vec::new() };
         for provider in self.providers.take().iter() {
             let mut fail = |error| {
                 let provider = provider.name.clone();
@@ -88,9 +81,7 @@ impl Registered {
                         if catalog.descriptors.contains_key(descriptor.name()) {
                             fail(format!("`{}` is already described", descriptor.name()));
                         } else {
-                            catalog
-                                .descriptors
-                                .insert(descriptor.name(), descriptor.clone());
+                            catalog.descriptors.insert(descriptor.name(), descriptor.clone());
                         }
                     }
                 }
@@ -140,7 +131,5 @@ impl Provider {
 }
 
 fn has(descriptors: &[Descriptor], event: &str) -> bool {
-    descriptors
-        .iter()
-        .any(|descriptor| descriptor.name() == event)
+    descriptors.iter().any(|descriptor| descriptor.name() == event)
 }

@@ -32,11 +32,7 @@ pub struct Descriptor {
 impl Descriptor {
     /// Describes the events of type `E`, with a label for people.
     pub fn of<E: HookEvent>(label: impl Into<String>) -> Self {
-        Descriptor {
-            name: event::name::<E>(),
-            label: label.into(),
-            fields: BTreeMap::new(),
-        }
+        Descriptor { name: event::name::<E>(), label: label.into(), fields: BTreeMap::new() }
     }
 
     /// Adds a field, by its name in the flat map (`customer.name`).

@@ -52,11 +52,7 @@ impl<E: BeforeEvent> Publish for &mut Before<E> {
                 if listener.mandatory {
                     self.cancel(format!("a mandatory listener failed: {cause}"));
                     let listener = listener.name.to_string();
-                    refused.get_or_insert(HookError::Refused {
-                        event: name,
-                        listener,
-                        cause,
-                    });
+                    refused.get_or_insert(HookError::Refused { event: name, listener, cause });
                 }
             }
             self.set_running(None);
@@ -97,11 +93,7 @@ fn admit<E: HookEvent>(hooks: &Hooks, cancelled: &dyn Fn() -> bool) -> Result<De
 }
 
 fn ask(event: &'static str, cancelled: &dyn Fn() -> bool) -> Result<(), HookError> {
-    if cancelled() {
-        Err(HookError::Cancelled { event })
-    } else {
-        Ok(())
-    }
+    if cancelled() { Err(HookError::Cancelled { event }) } else { Ok(()) }
 }
 
 fn log_failure(event: &str, listener: &str, mandatory: bool, error: &BoxError) {

@@ -91,10 +91,8 @@ impl dyn AnyEvent {
     ///
     /// [`HookError::Payload`] if its type cannot be written as JSON.
     pub fn payload(&self) -> Result<Value, HookError> {
-        self.erased_payload().map_err(|cause| HookError::Payload {
-            event: self.name(),
-            cause: cause.into(),
-        })
+        self.erased_payload()
+            .map_err(|cause| HookError::Payload { event: self.name(), cause: cause.into() })
     }
 
     /// The payload as a flat map of strings, for templates.

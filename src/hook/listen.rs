@@ -48,10 +48,7 @@ pub struct ListenerId(pub(super) u64);
 impl Priority {
     /// This priority, with a name by which the log and a [`Veto`](super::Veto) call the listener.
     pub fn named(self, name: impl Into<String>) -> Listen {
-        Listen {
-            priority: self,
-            name: Some(name.into()),
-        }
+        Listen { priority: self, name: Some(name.into()) }
     }
 
     /// This priority, for a listener whose failure means that the operation is refused.
@@ -63,28 +60,19 @@ impl Priority {
 impl Listen {
     /// The same, for a listener whose failure means that the operation is refused.
     pub fn mandatory(self) -> Guard {
-        Guard {
-            listen: self,
-            mandatory: true,
-        }
+        Guard { listen: self, mandatory: true }
     }
 }
 
 impl From<Priority> for Listen {
     fn from(priority: Priority) -> Self {
-        Listen {
-            priority,
-            name: None,
-        }
+        Listen { priority, name: None }
     }
 }
 
 impl From<Listen> for Guard {
     fn from(listen: Listen) -> Self {
-        Guard {
-            listen,
-            mandatory: false,
-        }
+        Guard { listen, mandatory: false }
     }
 }
 
@@ -127,18 +115,9 @@ impl<M> Ear<M> {
 
 impl<M> Listener<M> {
     pub(super) fn new(id: ListenerId, how: Guard, ear: Ear<M>, place: &Location<'_>) -> Self {
-        let Guard {
-            listen: Listen { priority, name },
-            mandatory,
-        } = how;
+        let Guard { listen: Listen { priority, name }, mandatory } = how;
         let name = name.unwrap_or_else(|| place.to_string()).into();
-        Listener {
-            id,
-            priority,
-            name,
-            mandatory,
-            ear,
-        }
+        Listener { id, priority, name, mandatory, ear }
     }
 
     /// How this listener hears an event of that name whose typed listeners are a `T`; `None` if it

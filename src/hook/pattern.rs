@@ -23,9 +23,7 @@ impl Pattern {
             Some(prefix) if prefix.ends_with('.') && is_event_name(&format!("{prefix}x")) => {
                 Ok(Pattern::Below(prefix.to_owned()))
             }
-            _ => Err(HookError::Pattern {
-                pattern: pattern.to_owned(),
-            }),
+            _ => Err(HookError::Pattern { pattern: pattern.to_owned() }),
         }
     }
 

@@ -11,9 +11,7 @@ pub(super) struct Snapshot<T> {
 
 impl<T> Default for Snapshot<T> {
     fn default() -> Self {
-        Snapshot {
-            list: RwLock::new(Arc::new([])),
-        }
+        Snapshot { list: RwLock::new(Arc::new([])) }
     }
 }
 
@@ -38,11 +36,7 @@ impl<T> Snapshot<T> {
         if !list.iter().any(|entry| matches(entry)) {
             return false;
         }
-        let rest = list
-            .iter()
-            .filter(|entry| !matches(entry))
-            .cloned()
-            .collect();
+        let rest = list.iter().filter(|entry| !matches(entry)).cloned().collect();
         let old = std::mem::replace(&mut *list, rest);
         drop(list);
         drop(old);

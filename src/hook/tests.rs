@@ -34,10 +34,7 @@ impl HookEvent for Dial {
 impl BeforeEvent for Dial {}
 
 fn dial() -> Before<Dial> {
-    Before::new(Dial {
-        number: "+49 30 111".to_owned(),
-        agent: None,
-    })
+    Before::new(Dial { number: "+49 30 111".to_owned(), agent: None })
 }
 
 /// Published after a call has ended.

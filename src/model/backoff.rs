@@ -11,34 +11,22 @@ pub struct Backoff {
 
 impl Default for Backoff {
     fn default() -> Backoff {
-        Backoff {
-            first_ms: 5_000,
-            cap_ms: 3_600_000,
-        }
+        Backoff { first_ms: 5_000, cap_ms: 3_600_000 }
     }
 }
 
 impl Backoff {
     /// Doubles from `first` up to `cap`. Both are clamped to 1 ms .. 30 days.
     pub fn exponential(first: Duration, cap: Duration) -> Backoff {
-        let clamp = |d: Duration| {
-            i64::try_from(d.as_millis())
-                .unwrap_or(i64::MAX)
-                .clamp(1, 2_592_000_000)
-        };
-        Backoff {
-            first_ms: clamp(first).min(clamp(cap)),
-            cap_ms: clamp(cap),
-        }
+        let clamp =
+            |d: Duration| i64::try_from(d.as_millis()).unwrap_or(i64::MAX).clamp(1, 2_592_000_000);
+        Backoff { first_ms: clamp(first).min(clamp(cap)), cap_ms: clamp(cap) }
     }
 
     /// Milliseconds to wait after the `failures`-th failure (1 is the first). `unit` (0..1) chooses within 50-100 %.
     pub(crate) fn wait_ms(self, failures: u32, unit: f64) -> i64 {
         let doublings = failures.saturating_sub(1).min(40);
-        let full = self
-            .first_ms
-            .saturating_mul(1_i64 << doublings)
-            .min(self.cap_ms);
+        let full = self.first_ms.saturating_mul(1_i64 << doublings).min(self.cap_ms);
         let part = 0.5 + unit.clamp(0.0, 1.0) / 2.0;
         #[expect(
             clippy::cast_possible_truncation,

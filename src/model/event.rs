@@ -116,15 +116,11 @@ impl NewEvent {
     }
 
     pub(crate) fn payload_text(&self) -> Result<&str> {
-        self.payload
-            .as_deref()
-            .map_err(|why| Error::invalid("payload", why.clone()))
+        self.payload.as_deref().map_err(|why| Error::invalid("payload", why.clone()))
     }
 
     pub(crate) fn metadata_text(&self) -> Result<&str> {
-        self.metadata
-            .as_deref()
-            .map_err(|why| Error::invalid("metadata", why.clone()))
+        self.metadata.as_deref().map_err(|why| Error::invalid("metadata", why.clone()))
     }
 }
 

@@ -89,9 +89,16 @@ row_number!(/// Row of a notice.
 row_number!(/// Fencing number of one claim: one global counter of the file, strictly increasing.
     Token);
 
-/// A claim as later writes name it: this job, under this token.
+/// A claim as later writes name it: this job under this token, and what does not change while it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Held {
     pub(crate) job: JobNo,
     pub(crate) token: Token,
+    pub(crate) process: ProcessNo,
+    pub(crate) org: OrgNo,
+    pub(crate) lane: Option<LaneNo>,
+    pub(crate) started_at: i64,
+    pub(crate) series: i64,
+    pub(crate) attempts: u32,
+    pub(crate) lost: u32,
 }

@@ -53,11 +53,7 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy {
-            max_attempts: 10,
-            backoff: Backoff::default(),
-            max_run_ms: 600_000,
-        }
+        Policy { max_attempts: 10, backoff: Backoff::default(), max_run_ms: 600_000 }
     }
 }
 
@@ -65,10 +61,7 @@ impl Policy {
     /// How often it may fail before it is dead: 1 to 100, default 10. 1 also means: never start it a second time.
     #[must_use]
     pub fn max_attempts(self, n: u32) -> Policy {
-        Policy {
-            max_attempts: n,
-            ..self
-        }
+        Policy { max_attempts: n, ..self }
     }
 
     /// How long it waits between two attempts.
@@ -80,10 +73,7 @@ impl Policy {
     /// Longest run of one attempt, default 10 minutes; then it is told to stop and its lease runs out.
     #[must_use]
     pub fn max_run(self, longest: Duration) -> Policy {
-        Policy {
-            max_run_ms: duration_ms(longest).max(1),
-            ..self
-        }
+        Policy { max_run_ms: duration_ms(longest).max(1), ..self }
     }
 }
 
@@ -111,10 +101,7 @@ pub(crate) enum UniqueBy {
     /// Nothing: every call is a new job.
     Nothing,
     /// One job per (org, source event, name), whatever became of it.
-    Once {
-        event: crate::model::id::EventId,
-        name: String,
-    },
+    Once { event: crate::model::id::EventId, name: String },
     /// A key that is remembered for its horizon, also after the job is done.
     Dedupe(String),
     /// A key that holds while the job is unfinished.
@@ -189,10 +176,7 @@ impl NewJob {
 
     /// One job per (org, source event, kind), whatever becomes of it; the same call again answers `Existing`.
     pub fn once_for(mut self, event: crate::model::id::EventId) -> NewJob {
-        self.unique_by = UniqueBy::Once {
-            event,
-            name: self.kind.clone(),
-        };
+        self.unique_by = UniqueBy::Once { event, name: self.kind.clone() };
         self
     }
 
@@ -202,10 +186,7 @@ impl NewJob {
         event: crate::model::id::EventId,
         name: impl Into<String>,
     ) -> NewJob {
-        self.unique_by = UniqueBy::Once {
-            event,
-            name: name.into(),
-        };
+        self.unique_by = UniqueBy::Once { event, name: name.into() };
         self
     }
 
@@ -247,18 +228,13 @@ impl NewJob {
         let payload = self.payload_text()?;
         check_json("job payload", payload, MAX_JOB_PAYLOAD)?;
         if payload.trim() == "null" {
-            return Err(Error::invalid(
-                "job payload",
-                "it is null; use {} for no arguments",
-            ));
+            return Err(Error::invalid("job payload", "it is null; use {} for no arguments"));
         }
         Ok(())
     }
 
     pub(crate) fn payload_text(&self) -> Result<&str> {
-        self.payload
-            .as_deref()
-            .map_err(|why| Error::invalid("job payload", why.clone()))
+        self.payload.as_deref().map_err(|why| Error::invalid("job payload", why.clone()))
     }
 }
 

@@ -30,8 +30,6 @@ impl Lane {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        self.0
-            .as_deref()
-            .map_or(Ok(()), |name| check_name("lane", name, 200))
+        self.0.as_deref().map_or(Ok(()), |name| check_name("lane", name, 200))
     }
 }

@@ -8,10 +8,7 @@ pub(crate) const MAX_JSON_DEPTH: usize = 64;
 /// A name of bounded length without NUL and outer blanks.
 pub(crate) fn check_name(what: &'static str, text: &str, max: usize) -> Result<()> {
     if text.is_empty() || text.chars().count() > max {
-        return Err(Error::invalid(
-            what,
-            format!("it has 1 to {max} characters"),
-        ));
+        return Err(Error::invalid(what, format!("it has 1 to {max} characters")));
     }
     if text.contains('\0') {
         return Err(Error::invalid(what, "it contains NUL"));
@@ -26,10 +23,7 @@ pub(crate) fn check_name(what: &'static str, text: &str, max: usize) -> Result<(
 /// A key or subject: bounded, without NUL.
 pub(crate) fn check_key(what: &'static str, text: &str, max: usize) -> Result<()> {
     if text.is_empty() || text.chars().count() > max {
-        return Err(Error::invalid(
-            what,
-            format!("it has 1 to {max} characters"),
-        ));
+        return Err(Error::invalid(what, format!("it has 1 to {max} characters")));
     }
     if text.contains('\0') {
         return Err(Error::invalid(what, "it contains NUL"));
@@ -51,15 +45,11 @@ pub(crate) fn check_word(what: &'static str, text: &str) -> Result<()> {
 pub(crate) fn check_event_name(text: &str) -> Result<()> {
     let part = |p: &str| {
         p.starts_with(|c: char| c.is_ascii_lowercase())
-            && p.chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+            && p.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
     };
     if text.len() > 128 || !text.contains('.') || !text.split('.').all(part) {
         let rule = "dotted lower case like lead.stage_changed, at most 128 characters";
-        return Err(Error::invalid(
-            "event name",
-            format!("{text:?} is not {rule}"),
-        ));
+        return Err(Error::invalid("event name", format!("{text:?} is not {rule}")));
     }
     Ok(())
 }
@@ -67,10 +57,7 @@ pub(crate) fn check_event_name(text: &str) -> Result<()> {
 /// JSON within `max` bytes and the depth bound. The text is stored as it is, byte for byte.
 pub(crate) fn check_json(what: &'static str, text: &str, max: usize) -> Result<()> {
     if text.len() > max {
-        let why = format!(
-            "it has {} bytes, the bound is {max}; it was not cut",
-            text.len()
-        );
+        let why = format!("it has {} bytes, the bound is {max}; it was not cut", text.len());
         return Err(Error::invalid(what, why));
     }
     if text.contains('\0') || text.contains("\\u0000") {
@@ -117,18 +104,11 @@ fn json_depth(text: &str) -> usize {
 
 /// The first line of an error, without control characters, at most 300 characters, cut on a character boundary.
 pub(crate) fn one_line(text: &str) -> String {
-    let first = text
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or("no reason given");
+    let first =
+        text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given");
     let clean: String = first.chars().filter(|c| !c.is_control()).collect();
     if clean.chars().count() <= 300 {
-        return if clean.is_empty() {
-            "no reason given".to_owned()
-        } else {
-            clean
-        };
+        return if clean.is_empty() { "no reason given".to_owned() } else { clean };
     }
     clean.chars().take(299).chain(['…']).collect()
 }

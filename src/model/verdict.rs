@@ -15,12 +15,7 @@ pub(crate) enum End {
     /// The work is done.
     Done { result: Option<String> },
     /// Not now: the attempt is given back. `counted` when the handler itself said it, which is bounded.
-    Postpone {
-        until: i64,
-        why: String,
-        keep_lane: Option<bool>,
-        counted: bool,
-    },
+    Postpone { until: i64, why: String, keep_lane: Option<bool>, counted: bool },
     /// A business decision against the work: no alarm.
     Veto(String),
     /// It failed; try again after `wait_ms`.
@@ -98,7 +93,9 @@ pub(crate) struct Again {
 /// What becomes of the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Done,
+    Done {
+        result: Option<String>,
+    },
     Cancelled {
         reason: CancelReason,
         error: Option<String>,
@@ -123,34 +120,23 @@ pub(crate) fn verdict(run: &Run, end: &End, around: &Around) -> Verdict {
     let may_cancel = !matches!(end, End::Done { .. } | End::Veto(_)) || around.blocking.is_some();
     if run.cancel_asked && may_cancel {
         let error = error_of(end);
-        return Verdict::Cancelled {
-            reason: CancelReason::Operator,
-            error,
-        };
+        return Verdict::Cancelled { reason: CancelReason::Operator, error };
     }
     if let Some(send) = around.blocking {
-        return Verdict::Hold {
-            send,
-            again: held(run, end, around),
-        };
+        return Verdict::Hold { send, again: held(run, end, around) };
     }
     match end {
-        End::Done { .. } => Verdict::Done,
-        End::Veto(why) => Verdict::Cancelled {
-            reason: CancelReason::Vetoed,
-            error: Some(why.clone()),
-        },
-        End::Dead(error) => Verdict::Dead {
-            error: error.clone(),
-        },
-        End::Retry { error, .. } if run.attempts >= run.max_attempts => Verdict::Dead {
-            error: error.clone(),
-        },
-        End::Postpone {
-            why, counted: true, ..
-        } if run.postponed >= around.max_postponed => Verdict::Dead {
-            error: format!("postponed {} times: {why}", run.postponed),
-        },
+        End::Done { result } => Verdict::Done { result: result.clone() },
+        End::Veto(why) => {
+            Verdict::Cancelled { reason: CancelReason::Vetoed, error: Some(why.clone()) }
+        }
+        End::Dead(error) => Verdict::Dead { error: error.clone() },
+        End::Retry { error, .. } if run.attempts >= run.max_attempts => {
+            Verdict::Dead { error: error.clone() }
+        }
+        End::Postpone { why, counted: true, .. } if run.postponed >= around.max_postponed => {
+            Verdict::Dead { error: format!("postponed {} times: {why}", run.postponed) }
+        }
         _ => Verdict::Wait(again(run, end, around)),
     }
 }
@@ -163,10 +149,9 @@ fn ended_by_losses_or_unknowns(run: &Run, end: &End, around: &Around) -> Option<
         End::Lost { .. } if run.max_attempts == 1 => {
             dead("its holder vanished, and it must not be started twice".to_owned())
         }
-        End::Lost { reboot: false } if run.alone && run.lost_alone >= 1 => dead(format!(
-            "its process died {} times, twice with nothing beside it",
-            run.lost + 1
-        )),
+        End::Lost { reboot: false } if run.alone && run.lost_alone >= 1 => {
+            dead(format!("its process died {} times, twice with nothing beside it", run.lost + 1))
+        }
         End::Lost { .. } => None,
         End::HandBack { started: false } => None,
         _ if around.blocking.is_some() && !run.cancel_asked && run.unknowns >= MAX_UNKNOWNS => {
@@ -195,11 +180,7 @@ fn held(run: &Run, end: &End, around: &Around) -> Again {
         keep_lane: true,
         attempts: run.attempts - 1,
         lost: if reset { 0 } else { run.lost + u32::from(lost) },
-        lost_alone: if reset {
-            0
-        } else {
-            run.lost_alone + counts_alone(run, end)
-        },
+        lost_alone: if reset { 0 } else { run.lost_alone + counts_alone(run, end) },
         postponed: run.postponed,
         unknowns: run.unknowns + u32::from(reset),
     }
@@ -222,12 +203,7 @@ fn again(run: &Run, end: &End, around: &Around) -> Again {
             attempts: run.attempts,
             ..base
         },
-        End::Postpone {
-            until,
-            keep_lane,
-            counted,
-            ..
-        } => {
+        End::Postpone { until, keep_lane, counted, .. } => {
             let short = until.saturating_sub(around.now) <= SHORT_POSTPONE_MS;
             Again {
                 due: *until,

@@ -8,43 +8,23 @@ use super::*;
 use crate::hook::fields::flatten;
 
 fn describe_dial(label: &str) -> Vec<Descriptor> {
-    vec![
-        Descriptor::of::<Dial>(label)
-            .sensitive("number")
-            .field("agent"),
-    ]
+    vec![Descriptor::of::<Dial>(label).sensitive("number").field("agent")]
 }
 
 #[test]
 fn j13_a_provider_that_fails_hides_nobody_else_and_is_reported() {
     let hooks = Hooks::default();
     hooks.describe("broken", || Err("no settings".into()));
-    hooks.describe("telephony", || {
-        Ok(describe_dial("A call is about to be dialled"))
-    });
+    hooks.describe("telephony", || Ok(describe_dial("A call is about to be dialled")));
     hooks.describe("panicking", || panic!("oops"));
-    hooks.describe("reports", || {
-        Ok(vec![Descriptor::of::<Ended>("A call ended")])
-    });
+    hooks.describe("reports", || Ok(vec![Descriptor::of::<Ended>("A call ended")]));
 
     let catalog = hooks.catalog();
 
-    assert_eq!(
-        catalog.descriptors.keys().collect::<Vec<_>>(),
-        [&"call.dial", &"call.ended"]
-    );
-    let failures: Vec<_> = catalog
-        .failures
-        .iter()
-        .map(|it| (it.provider.as_str(), it.error.as_str()))
-        .collect();
-    assert_eq!(
-        failures,
-        [
-            ("broken", "no settings"),
-            ("panicking", "it panicked: oops")
-        ]
-    );
+    assert_eq!(catalog.descriptors.keys().collect::<Vec<_>>(), [&"call.dial", &"call.ended"]);
+    let failures: Vec<_> =
+        catalog.failures.iter().map(|it| (it.provider.as_str(), it.error.as_str())).collect();
+    assert_eq!(failures, [("broken", "no settings"), ("panicking", "it panicked: oops")]);
 }
 
 #[test]
@@ -66,10 +46,7 @@ fn j13_an_event_described_twice_keeps_the_first_and_is_reported() {
 #[test]
 fn j13_a_provider_is_asked_until_it_has_answered_and_then_no_more() {
     let hooks = Hooks::new(Unregistered::Refuse);
-    let (asked, ready) = (
-        Arc::new(AtomicU32::new(0)),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let (asked, ready) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
     let (count, answers) = (Arc::clone(&asked), Arc::clone(&ready));
     hooks.describe("slow", move || {
         count.fetch_add(1, Ordering::SeqCst);
@@ -81,10 +58,7 @@ fn j13_a_provider_is_asked_until_it_has_answered_and_then_no_more() {
 
     assert_eq!(hooks.catalog().failures.len(), 1);
     let refusal = hooks.publish(&mut dial()).unwrap_err();
-    assert!(
-        refusal.to_string().contains("could not be asked: slow"),
-        "{refusal}"
-    );
+    assert!(refusal.to_string().contains("could not be asked: slow"), "{refusal}");
     ready.store(true, Ordering::SeqCst);
     assert_eq!(hooks.publish(&mut dial()).unwrap(), Answer::Proceed);
     assert_eq!(hooks.publish(&mut dial()).unwrap(), Answer::Proceed);
@@ -103,10 +77,7 @@ fn j13_a_provider_that_asks_for_the_catalog_fails_instead_of_asking_itself_for_e
 
     let catalog = hooks.catalog();
 
-    assert_eq!(
-        catalog.failures[0].error,
-        "it was asked from too deep within others"
-    );
+    assert_eq!(catalog.failures[0].error, "it was asked from too deep within others");
 }
 
 #[derive(Serialize)]
@@ -129,11 +100,7 @@ impl AfterEvent for PriceListChanged {}
 
 #[test]
 fn j14_a_platform_event_has_no_tenant_and_missing_values_are_empty_strings() {
-    let event = PriceListChanged {
-        currency: "EUR".to_owned(),
-        valid_until: None,
-        note: None,
-    };
+    let event = PriceListChanged { currency: "EUR".to_owned(), valid_until: None, note: None };
     let event: &dyn AnyEvent = &event;
 
     assert_eq!(event.org(), "-");
@@ -144,9 +111,7 @@ fn j14_a_platform_event_has_no_tenant_and_missing_values_are_empty_strings() {
     // What the type leaves out, its descriptor adds; what is there stays.
     assert!(!fields.contains_key("note"));
     let label = "Prices have changed";
-    let descriptor = Descriptor::of::<PriceListChanged>(label)
-        .field("note")
-        .field("currency");
+    let descriptor = Descriptor::of::<PriceListChanged>(label).field("note").field("currency");
     descriptor.complete(&mut fields);
     assert_eq!(fields["note"], "");
     assert_eq!(fields["currency"], "EUR");
@@ -172,10 +137,7 @@ fn j14_a_payload_of_any_shape_becomes_a_flat_map() {
         ("notes", ""),
         ("vip", "true"),
     ];
-    let fields: Vec<_> = fields
-        .iter()
-        .map(|(key, text)| (key.as_str(), text.as_str()))
-        .collect();
+    let fields: Vec<_> = fields.iter().map(|(key, text)| (key.as_str(), text.as_str())).collect();
     assert_eq!(fields, expected);
 
     assert!(flatten(&json!(null)).is_empty());
@@ -196,21 +158,10 @@ fn j14_an_event_that_is_no_json_says_so_and_hurts_nobody_else() {
     let odd = Odd([((1, 2), 3)].into());
 
     let error = (&odd as &dyn AnyEvent).fields().unwrap_err();
-    assert!(
-        matches!(
-            error,
-            HookError::Payload {
-                event: "odd.one",
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, HookError::Payload { event: "odd.one", .. }), "{error:?}");
 
     let (hooks, heards) = (Hooks::default(), Heards::default());
-    hooks
-        .after_matching("*", Priority(1), |event| Ok(event.payload().map(drop)?))
-        .unwrap();
+    hooks.after_matching("*", Priority(1), |event| Ok(event.payload().map(drop)?)).unwrap();
     hooks.after(Priority(0), heards.noting::<Odd>("by its type"));
     hooks.publish(&odd).unwrap();
     assert_eq!(heards.take(), ["by its type"]);
@@ -237,22 +188,14 @@ fn j15_an_event_that_nobody_described_is_refused_where_the_catalog_is_strict() {
     hooks.after(Priority(0), heards.noting::<Ended>("never"));
 
     let answer = hooks.publish(&Ended { seconds: 1 });
-    assert!(matches!(
-        answer,
-        Err(HookError::Unregistered {
-            event: "call.ended",
-            ..
-        })
-    ));
+    assert!(matches!(answer, Err(HookError::Unregistered { event: "call.ended", .. })));
     assert_eq!(hooks.publish(&mut dial()).unwrap(), Answer::Proceed);
 
     assert_eq!(heards.take(), Vec::<String>::new());
     assert_eq!(hooks.unregistered(), BTreeMap::from([("call.ended", 1)]));
 
     // Described later, it passes.
-    hooks.describe("reports", || {
-        Ok(vec![Descriptor::of::<Ended>("A call ended")])
-    });
+    hooks.describe("reports", || Ok(vec![Descriptor::of::<Ended>("A call ended")]));
     hooks.publish(&Ended { seconds: 1 }).unwrap();
     assert_eq!(heards.take(), ["never"]);
 }

@@ -9,9 +9,7 @@ use super::*;
 fn j2_a_listener_that_fails_or_panics_is_logged_by_name_and_the_others_run() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
     hooks.after::<Ended>(Priority(20).named("stats"), |_| Err("disk is gone".into()));
-    hooks.after::<Ended>(Priority(10).named("badge"), |_| {
-        panic!("index {} is out", 7)
-    });
+    hooks.after::<Ended>(Priority(10).named("badge"), |_| panic!("index {} is out", 7));
     hooks.after(Priority(0), heards.noting::<Ended>("last"));
 
     let (answer, log) = logged(|| hooks.publish(&Ended { seconds: 1 }));
@@ -19,10 +17,9 @@ fn j2_a_listener_that_fails_or_panics_is_logged_by_name_and_the_others_run() {
     answer.unwrap();
     assert_eq!(heards.take(), ["last"]);
     assert_eq!(log.len(), 2, "{log:?}");
-    for (line, name, error) in [
-        (&log[0], "stats", "disk is gone"),
-        (&log[1], "badge", "it panicked: index 7 is out"),
-    ] {
+    for (line, name, error) in
+        [(&log[0], "stats", "disk is gone"), (&log[1], "badge", "it panicked: index 7 is out")]
+    {
         assert!(line.starts_with("WARN"), "{line}");
         assert!(line.contains(&format!("listener=\"{name}\"")), "{line}");
         assert!(line.contains("event=\"call.ended\""), "{line}");
@@ -50,26 +47,12 @@ fn j3_a_publish_cancelled_beforehand_reaches_nobody() {
     hooks.after(Priority(0), heards.noting::<Ended>("after"));
 
     let answer = hooks.publish_unless(&mut dial(), &|| true).map(|_| ());
-    assert!(
-        matches!(answer, Err(HookError::Cancelled { event: "call.dial" })),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, Err(HookError::Cancelled { event: "call.dial" })), "{answer:?}");
     let answer = hooks.publish_unless(&Ended { seconds: 1 }, &|| true);
-    assert!(
-        matches!(
-            answer,
-            Err(HookError::Cancelled {
-                event: "call.ended"
-            })
-        ),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, Err(HookError::Cancelled { event: "call.ended" })), "{answer:?}");
 
     assert_eq!(heards.take(), Vec::<String>::new());
-    assert!(
-        hooks.unregistered().is_empty(),
-        "what was not published is not counted"
-    );
+    assert!(hooks.unregistered().is_empty(), "what was not published is not counted");
 }
 
 #[test]
@@ -88,10 +71,7 @@ fn j4_a_publish_cancelled_by_the_first_of_three_listeners_does_not_reach_the_oth
     let cancelled = || token.load(Ordering::SeqCst);
     let answer = hooks.publish_unless(&Ended { seconds: 1 }, &cancelled);
 
-    assert!(
-        matches!(answer, Err(HookError::Cancelled { .. })),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, Err(HookError::Cancelled { .. })), "{answer:?}");
     assert_eq!(heards.take(), ["1"]);
 }
 
@@ -105,53 +85,34 @@ fn j4_before_an_event_too_and_a_cancellation_that_leaves_nobody_out_is_none() {
         Ok(())
     });
     // It does not hear the event, so nobody is left out on its account.
-    hooks
-        .before_matching("mail.*", Priority(1), heards.noting_before("mail"))
-        .unwrap();
+    hooks.before_matching("mail.*", Priority(1), heards.noting_before("mail")).unwrap();
     let cancelled = || token.load(Ordering::SeqCst);
 
-    assert_eq!(
-        hooks.publish_unless(&mut dial(), &cancelled).unwrap(),
-        Answer::Proceed
-    );
+    assert_eq!(hooks.publish_unless(&mut dial(), &cancelled).unwrap(), Answer::Proceed);
 
     token.store(false, Ordering::SeqCst);
     hooks.before(Priority(0), heards.noting_before::<Dial>("second"));
     let answer = hooks.publish_unless(&mut dial(), &cancelled).map(|_| ());
-    assert!(
-        matches!(answer, Err(HookError::Cancelled { .. })),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, Err(HookError::Cancelled { .. })), "{answer:?}");
     assert_eq!(heards.take(), Vec::<String>::new());
 }
 
 #[test]
 fn j10_a_mandatory_listener_that_fails_refuses_and_the_others_still_run() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
-    hooks.before::<Dial>(Priority(30).named("first").mandatory(), |_| {
-        Err("no answer".into())
-    });
+    hooks.before::<Dial>(Priority(30).named("first").mandatory(), |_| Err("no answer".into()));
     hooks
-        .before_matching(
-            "call.*",
-            Priority(20).named("second").mandatory(),
-            |event| {
-                assert!(event.is_cancelled(), "those after a refusal can see it");
-                panic!("broken")
-            },
-        )
+        .before_matching("call.*", Priority(20).named("second").mandatory(), |event| {
+            assert!(event.is_cancelled(), "those after a refusal can see it");
+            panic!("broken")
+        })
         .unwrap();
     hooks.before(Priority(0), heards.noting_before::<Dial>("last"));
 
     let mut dial = dial();
     let (answer, log) = logged(|| hooks.publish(&mut dial));
 
-    let Err(HookError::Refused {
-        event,
-        listener,
-        cause,
-    }) = answer
-    else {
+    let Err(HookError::Refused { event, listener, cause }) = answer else {
         panic!("{answer:?}");
     };
     assert_eq!((event, listener.as_str()), ("call.dial", "first"));
@@ -159,14 +120,8 @@ fn j10_a_mandatory_listener_that_fails_refuses_and_the_others_still_run() {
     assert_eq!(dial.veto().unwrap().listener.as_deref(), Some("first"));
     assert_eq!(heards.take(), ["last"]);
     assert_eq!(log.len(), 2, "{log:?}");
-    assert!(
-        log[0].starts_with("ERROR") && log[0].contains("listener=\"first\""),
-        "{log:?}"
-    );
-    assert!(
-        log[1].starts_with("ERROR") && log[1].contains("listener=\"second\""),
-        "{log:?}"
-    );
+    assert!(log[0].starts_with("ERROR") && log[0].contains("listener=\"first\""), "{log:?}");
+    assert!(log[1].starts_with("ERROR") && log[1].contains("listener=\"second\""), "{log:?}");
 }
 
 #[test]
@@ -178,10 +133,7 @@ fn j10_an_optional_listener_that_fails_is_logged_and_the_operation_allowed() {
 
     assert_eq!(answer.unwrap(), Answer::Proceed);
     assert_eq!(log.len(), 1, "{log:?}");
-    assert!(
-        log[0].starts_with("WARN") && log[0].contains("listener=\"guess\""),
-        "{log:?}"
-    );
+    assert!(log[0].starts_with("WARN") && log[0].contains("listener=\"guess\""), "{log:?}");
 }
 
 #[test]

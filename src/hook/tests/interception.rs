@@ -10,10 +10,7 @@ fn j6_who_stops_propagation_keeps_lower_listeners_out_and_the_publisher_sees_it(
         Ok(())
     });
     hooks.before(Priority(20), heards.noting_before::<Dial>("higher"));
-    hooks.before(
-        Priority(0).mandatory(),
-        heards.noting_before::<Dial>("lower"),
-    );
+    hooks.before(Priority(0).mandatory(), heards.noting_before::<Dial>("lower"));
 
     let mut dial = dial();
     assert_eq!(hooks.publish(&mut dial).unwrap(), Answer::Proceed);
@@ -54,9 +51,7 @@ fn j7_a_value_in_the_shared_state_reaches_lower_listeners_and_the_publisher() {
 fn j8_an_event_stopped_before_publish_reaches_nobody() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
     hooks.before(Priority(0), heards.noting_before::<Dial>("any"));
-    hooks
-        .before_matching("*", Priority(0), heards.noting_before("every"))
-        .unwrap();
+    hooks.before_matching("*", Priority(0), heards.noting_before("every")).unwrap();
 
     let mut dial = dial();
     dial.stop_propagation();
@@ -105,10 +100,7 @@ fn a_veto_does_not_end_the_round_and_the_first_reason_stands() {
     let mut dial = dial();
     let answer = hooks.publish(&mut dial).unwrap();
 
-    let veto = Veto {
-        reason: "blocked".to_owned(),
-        listener: Some("blocklist".to_owned()),
-    };
+    let veto = Veto { reason: "blocked".to_owned(), listener: Some("blocklist".to_owned()) };
     assert_eq!(answer, Answer::Vetoed(veto.clone()));
     assert_eq!(dial.veto(), Some(&veto));
     assert_eq!(heards.take(), ["last"]);
@@ -144,10 +136,7 @@ fn a_publisher_may_veto_its_own_event_before_and_after_the_round() {
     assert_eq!(late.veto().unwrap().listener, None);
 
     dial.cancel("changed my mind");
-    let veto = Veto {
-        reason: "changed my mind".to_owned(),
-        listener: None,
-    };
+    let veto = Veto { reason: "changed my mind".to_owned(), listener: None };
     assert_eq!(hooks.publish(&mut dial).unwrap(), Answer::Vetoed(veto));
 }
 
@@ -172,10 +161,7 @@ fn listeners_change_the_event_by_its_type_and_by_its_name() {
     assert_eq!(hooks.publish(&mut dial).unwrap(), Answer::Proceed);
 
     let dial = dial.into_inner();
-    assert_eq!(
-        (dial.number.as_str(), dial.agent.as_deref()),
-        ("+4930111", Some("Ada"))
-    );
+    assert_eq!((dial.number.as_str(), dial.agent.as_deref()), ("+4930111", Some("Ada")));
 }
 
 /// A type with both markers is heard by the listeners of the phase in which it is published.
@@ -195,10 +181,7 @@ fn before_and_after_are_separate_lines() {
     hooks.before(Priority(0), heards.noting_before::<Moved>("before"));
     hooks.after(Priority(0), heards.noting::<Moved>("after"));
 
-    assert_eq!(
-        hooks.publish(&mut Before::new(Moved)).unwrap(),
-        Answer::Proceed
-    );
+    assert_eq!(hooks.publish(&mut Before::new(Moved)).unwrap(), Answer::Proceed);
     assert_eq!(heards.take(), ["before"]);
     hooks.publish(&Moved).unwrap();
     assert_eq!(heards.take(), ["after"]);

@@ -18,13 +18,7 @@ fn j11_a_nested_publish_ends_before_the_outer_goes_on() {
 
     assert_eq!(hooks.publish(&mut dial()).unwrap(), Answer::Proceed);
 
-    let expected = [
-        "outer begins",
-        "inner, first",
-        "inner, second",
-        "outer ends",
-        "outer, second",
-    ];
+    let expected = ["outer begins", "inner, first", "inner, second", "outer ends", "outer, second"];
     assert_eq!(heards.take(), expected);
 }
 
@@ -33,14 +27,10 @@ fn endless() -> (Hooks, Heards) {
     let (hooks, heards) = (Hooks::default(), Heards::default());
     let (bus, ears) = (hooks.clone(), heards.clone());
     hooks.after::<Ended>(Priority(0), move |ended| {
-        let answer = bus.publish(&Ended {
-            seconds: ended.seconds + 1,
-        });
+        let answer = bus.publish(&Ended { seconds: ended.seconds + 1 });
         ears.note(match &answer {
             Ok(()) => "ok",
-            Err(HookError::TooDeep {
-                event: "call.ended",
-            }) => "too deep",
+            Err(HookError::TooDeep { event: "call.ended" }) => "too deep",
             Err(_) => "another error",
         });
         Ok(answer?)
@@ -84,17 +74,12 @@ fn j11_the_depth_is_left_again_after_errors_and_panics() {
 fn j11_too_deep_within_a_mandatory_listener_refuses() {
     let hooks = Hooks::default();
     let bus = hooks.clone();
-    hooks.before::<Dial>(Priority(0).mandatory(), move |_| {
-        match bus.publish(&mut dial())? {
-            Answer::Proceed => Ok(()),
-            Answer::Vetoed(veto) => Err(veto.reason.into()),
-        }
+    hooks.before::<Dial>(Priority(0).mandatory(), move |_| match bus.publish(&mut dial())? {
+        Answer::Proceed => Ok(()),
+        Answer::Vetoed(veto) => Err(veto.reason.into()),
     });
 
     let answer = hooks.publish(&mut dial());
 
-    assert!(
-        matches!(answer, Err(HookError::Refused { .. })),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, Err(HookError::Refused { .. })), "{answer:?}");
 }

@@ -10,30 +10,16 @@ use super::*;
 fn j1_the_higher_priority_runs_first_and_ties_as_registered_from_whatever_source() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
     hooks.after(Priority(0), heards.noting::<Ended>("type, 0"));
-    hooks
-        .after_matching("*", Priority(0), heards.noting("everything, 0"))
-        .unwrap();
-    hooks
-        .after_matching("*", Priority(100), heards.noting("everything, 100"))
-        .unwrap();
-    hooks
-        .after_matching("call.*", Priority(-5), heards.noting("prefix, -5"))
-        .unwrap();
-    hooks
-        .after_matching("call.ended", Priority(7), heards.noting("exact, 7"))
-        .unwrap();
+    hooks.after_matching("*", Priority(0), heards.noting("everything, 0")).unwrap();
+    hooks.after_matching("*", Priority(100), heards.noting("everything, 100")).unwrap();
+    hooks.after_matching("call.*", Priority(-5), heards.noting("prefix, -5")).unwrap();
+    hooks.after_matching("call.ended", Priority(7), heards.noting("exact, 7")).unwrap();
 
     hooks.publish(&Ended { seconds: 1 }).unwrap();
 
     assert_eq!(
         heards.take(),
-        [
-            "everything, 100",
-            "exact, 7",
-            "type, 0",
-            "everything, 0",
-            "prefix, -5"
-        ]
+        ["everything, 100", "exact, 7", "type, 0", "everything, 0", "prefix, -5"]
     );
 }
 

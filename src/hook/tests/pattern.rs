@@ -7,19 +7,11 @@ use super::*;
 
 #[test]
 fn names_are_dotted_lower_case() {
-    for good in [
-        "call.dial",
-        "a.b",
-        "ai_agent.dispatch_requested",
-        "a.b.c",
-        "x9_.y_9",
-    ] {
+    for good in ["call.dial", "a.b", "ai_agent.dispatch_requested", "a.b.c", "x9_.y_9"] {
         assert!(is_event_name(good), "{good}");
     }
-    let (longest, too_long) = (
-        "a.".to_owned() + &"b".repeat(126),
-        "a.".to_owned() + &"b".repeat(127),
-    );
+    let (longest, too_long) =
+        ("a.".to_owned() + &"b".repeat(126), "a.".to_owned() + &"b".repeat(127));
     assert!(is_event_name(&longest));
     for bad in [
         "",
@@ -53,11 +45,7 @@ fn a_prefix_takes_all_below_it_and_nothing_beside_it() {
     assert!(!below.matches("callback.due"));
     assert!(!below.matches("mail.call.dial"));
     assert!(Pattern::parse("call.dial").unwrap().matches("call.dial"));
-    assert!(
-        !Pattern::parse("call.dial")
-            .unwrap()
-            .matches("call.dial.retry")
-    );
+    assert!(!Pattern::parse("call.dial").unwrap().matches("call.dial.retry"));
     assert!(Pattern::parse("*").unwrap().matches("call.dial"));
 }
 
@@ -76,13 +64,8 @@ fn a_pattern_of_no_known_form_is_refused_and_registers_nobody() {
         "Call.*",
         "call. *",
     ] {
-        let error = hooks
-            .after_matching(bad, Priority(0), |_| Ok(()))
-            .unwrap_err();
-        assert!(
-            matches!(&error, HookError::Pattern { pattern } if pattern == bad),
-            "{error:?}"
-        );
+        let error = hooks.after_matching(bad, Priority(0), |_| Ok(())).unwrap_err();
+        assert!(matches!(&error, HookError::Pattern { pattern } if pattern == bad), "{error:?}");
         assert!(hooks.before_matching(bad, Priority(0), |_| Ok(())).is_err());
     }
     assert!(hooks.bus.before.take().is_empty());

@@ -11,7 +11,7 @@ use super::tx::Tx;
 use crate::error::Result;
 use crate::model::id::{JobNo, LaneNo, SendNo};
 use crate::model::verdict::{Again, End};
-use crate::store::Ended;
+use crate::store::jobs::Ended;
 
 const ATTEMPT_NEW: &str = "INSERT INTO lanebox_attempt(job, token, series, n, process, started_at, ended_at, ended, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 const TRIED_NEW: &str = "INSERT INTO lanebox_tried(id, lane, phase, run_at, series, attempts, lost, lost_alone, postponed, unknowns, sent, waits_send, error) \
@@ -22,15 +22,15 @@ pub(super) fn wait(tx: &Tx<'_>, run: &RunningRow, end: &End, again: &Again) -> R
     let job = row::job(tx, run.held.job)?.expect("a running job has its row (foreign key)");
     let (ended, error) = told(end);
     remember(tx, run, ended, error)?;
-    let kept = run.lane.filter(|_| again.keep_lane);
+    let kept = run.held.lane.filter(|_| again.keep_lane);
     write(tx, run, again, kept, Phase::Waiting, None, error)?;
     if kept.is_none() {
-        lane_goes_on(tx, run)?;
+        lane_goes_on(tx, run.held)?;
     }
     may_expire(tx, run, &job)?;
     let here = job.place_at(again.due, again.lost >= 2);
     match kept {
-        _ if again.due > tx.now => schedule(tx, again.due, job.id, run.lane)?,
+        _ if again.due > tx.now => schedule(tx, again.due, job.id, run.held.lane)?,
         Some(lane) => place_keeper(tx, lane, &here)?,
         None => place(tx, &here)?,
     }
@@ -48,10 +48,10 @@ pub(super) fn remember(
     let attempt = params![
         held.job,
         held.token,
-        run.series,
-        run.run.attempts,
-        run.process,
-        run.started_at,
+        held.series,
+        held.attempts,
+        held.process,
+        held.started_at,
         tx.now,
         ended,
         error
@@ -74,7 +74,7 @@ pub(super) fn write(
         lane,
         phase,
         run_at: again.due,
-        series: run.series,
+        series: run.held.series,
         attempts: again.attempts,
         lost: again.lost,
         lost_alone: again.lost_alone,

@@ -9,7 +9,7 @@ use super::tx::Tx;
 use crate::error::Result;
 use crate::model::id::SendNo;
 use crate::model::verdict::Again;
-use crate::store::Ended;
+use crate::store::jobs::Ended;
 
 /// Holds the job until the send is settled; outside its lane at once if the patience is over and a person was told.
 pub(super) fn await_evidence(
@@ -21,16 +21,13 @@ pub(super) fn await_evidence(
     again::remember(tx, run, "unknown", Some("the fate of a send is unknown"))?;
     match ledger::patience_until(tx, send)? {
         Some(until) => {
-            let held = Again {
-                due: until,
-                ..*again
-            };
-            again::write(tx, run, &held, run.lane, Phase::Unknown, Some(send), None)?;
-            schedule(tx, until, run.held.job, run.lane)?;
+            let held = Again { due: until, ..*again };
+            again::write(tx, run, &held, run.held.lane, Phase::Unknown, Some(send), None)?;
+            schedule(tx, until, run.held.job, run.held.lane)?;
         }
         None => {
             again::write(tx, run, again, None, Phase::Parked, Some(send), None)?;
-            lane_goes_on(tx, run)?;
+            lane_goes_on(tx, run.held)?;
         }
     }
     Ok(Ended::Holds)

@@ -5,6 +5,7 @@ mod walk;
 use std::collections::HashMap;
 
 use rusqlite::params;
+use rusqlite::types::ValueRef;
 
 use super::again;
 use super::cancel;
@@ -17,14 +18,18 @@ use super::tx::Tx;
 use crate::error::{Error, Result};
 use crate::model::id::{Held, KindNo, OrgNo, ProcessNo, Token};
 use crate::model::verdict::CancelReason;
-use crate::store::{Ask, Claimed};
+use crate::store::jobs::{Ask, Claimed};
 use walk::Walk;
 
 const RUNNING_ALL: &str = "SELECT kind, org, process, alone FROM lanebox_running";
 const COUNTER_GET: &str = "SELECT token, org, cap, paused FROM lanebox_counter WHERE one = 1";
 const COUNTER_SET: &str = "UPDATE lanebox_counter SET token = ?1, org = ?2 WHERE one = 1";
-const JOB_TAKE: &str = "SELECT uuid, version, lane, subject, max_attempts, expires_at, source_event, consumer, ordinal, payload FROM lanebox_job WHERE id = ?1";
-const RUNNING_NEW: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
+const JOB_TAKE: &str = "SELECT j.uuid, j.version, j.lane, j.subject, j.max_attempts, j.expires_at, j.source_event, j.consumer, j.ordinal, j.payload, \
+     t.lane, t.phase, t.run_at, t.series, t.attempts, t.lost, t.lost_alone, t.postponed, t.unknowns, t.sent, t.waits_send, t.error \
+     FROM lanebox_job j LEFT JOIN lanebox_tried t ON t.id = j.id WHERE j.id = ?1";
+const RUNNING_FIRST: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, max_attempts) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+const RUNNING_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
 
 /// What runs now, counted from its rows in this transaction.
@@ -44,6 +49,13 @@ struct Counter {
     paused: bool,
 }
 
+/// A candidate as it was written and tried before.
+struct Waiting {
+    claimed: Claimed,
+    expires_at: Option<i64>,
+    tried: Option<row::TriedRow>,
+}
+
 /// What became of a candidate.
 enum Taken {
     Yes(Box<Claimed>),
@@ -59,12 +71,7 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<Vec<Claimed>> {
     expire::expire(tx, expire::BATCH)?;
     let counter = tx.one(COUNTER_GET, [], |row| {
         let (token, org, paused) = (row.get(0)?, row.get(1)?, row.get(3)?);
-        Ok(Counter {
-            token,
-            org,
-            cap: row.get(2)?,
-            paused,
-        })
+        Ok(Counter { token, org, cap: row.get(2)?, paused })
     })?;
     let counter = counter.expect("the counter row stays (trigger)");
     let running = count(tx, ask.process)?;
@@ -72,12 +79,7 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<Vec<Claimed>> {
     if counter.paused || room == 0 || running.mine_alone {
         return Ok(Vec::new());
     }
-    let mut taking = Taking {
-        tx,
-        ask,
-        token: counter.token,
-        claimed: Vec::new(),
-    };
+    let mut taking = Taking { tx, ask, token: counter.token, claimed: Vec::new() };
     let mut walk = Walk::start(tx, ask, &running, counter.org, true)?;
     match walk.next(tx, 1)? {
         Some(suspect) if running.mine == 0 => {
@@ -99,9 +101,8 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<Vec<Claimed>> {
 
 fn count(tx: &Tx<'_>, me: ProcessNo) -> Result<Running> {
     let mut running = Running::default();
-    let rows: Vec<(KindNo, OrgNo, ProcessNo, bool)> = tx.all(RUNNING_ALL, [], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-    })?;
+    let rows: Vec<(KindNo, OrgNo, ProcessNo, bool)> =
+        tx.all(RUNNING_ALL, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     for (kind, org, process, alone) in rows {
         running.all += 1;
         running.mine += usize::from(process == me);
@@ -154,20 +155,24 @@ impl Taking<'_, '_> {
     fn try_take(&self, candidate: &Place, ahead: bool) -> Result<Taken> {
         let tx = self.tx;
         let id = candidate.id;
-        let Some((mut claimed, expires_at)) = self.read(candidate)? else {
+        let Some(Waiting { claimed, expires_at, tried }) = self.read(candidate)? else {
             unready(tx, candidate)?;
             return Ok(Taken::Gone);
         };
-        if expires_at.is_some_and(|at| at <= tx.now) && !row::has_sent(tx, id)? {
-            cancel::cancel(tx, id, CancelReason::Expired)?;
+        let sent = tried.as_ref().is_some_and(|tried| tried.sent);
+        if expires_at.is_some_and(|at| at <= tx.now) && !sent {
+            // One of this claim's candidates, so it waits and is cancelled now.
+            let _now = cancel::cancel(tx, id, CancelReason::Expired)?;
             return Ok(Taken::Gone);
         }
         if ahead && claimed.max_attempts == 1 {
             return Ok(Taken::NotAhead);
         }
-        // Before the insert: a keeper's own row would stop it (trigger).
-        let tried = row::take_tried(tx, id)?;
-        let runs = self.run(candidate, &mut claimed, tried.as_ref())?;
+        if tried.is_some() {
+            // Before the insert: a keeper's own row would stop it (trigger).
+            row::leave_tried(tx, id)?;
+        }
+        let runs = self.run(candidate, &claimed, tried.as_ref())?;
         unready(tx, candidate)?;
         if !runs {
             if let Some(tried) = &tried {
@@ -176,37 +181,44 @@ impl Taking<'_, '_> {
             return Ok(Taken::Gone);
         }
         let kept = tried.as_ref().is_some_and(|tried| tried.lane.is_some());
-        if let (Some(lane), false) = (claimed.lane, kept) {
+        if let (Some(lane), false) = (claimed.held.lane, kept) {
             leave_line(tx, lane, candidate)?;
         }
         expire::forget(tx, expires_at, id)?;
         Ok(Taken::Yes(Box::new(claimed)))
     }
 
-    fn read(&self, candidate: &Place) -> Result<Option<(Claimed, Option<i64>)>> {
-        let held = Held {
-            job: candidate.id,
-            token: Token(self.token + 1),
-        };
-        self.tx.one(JOB_TAKE, [candidate.id], |row| {
+    fn read(&self, candidate: &Place) -> Result<Option<Waiting>> {
+        let Place { id: job, org, kind, .. } = *candidate;
+        let token = Token(self.token + 1);
+        self.tx.one(JOB_TAKE, [job], |row| {
+            let waits = row.get_ref(11)? != ValueRef::Null;
+            let tried = waits.then(|| row::read_tried(row, 10)).transpose()?;
+            let held = Held {
+                job,
+                token,
+                process: self.ask.process,
+                org,
+                lane: row.get(2)?,
+                started_at: self.tx.now,
+                series: tried.as_ref().map_or(1, |tried| tried.series),
+                attempts: tried.as_ref().map_or(0, |tried| tried.attempts) + 1,
+                lost: tried.as_ref().map_or(0, |tried| tried.lost),
+            };
             let claimed = Claimed {
                 held,
                 id: row.get(0)?,
-                org: candidate.org,
-                kind: candidate.kind,
+                kind,
                 version: row.get(1)?,
-                lane: row.get(2)?,
                 subject: row.get(3)?,
                 max_attempts: row.get(4)?,
                 source_event: row.get(6)?,
                 consumer: row.get(7)?,
                 ordinal: row.get(8)?,
                 payload: row.get::<_, Option<String>>(9)?.unwrap_or_default(),
-                attempt: 1,
-                lost: 0,
                 lease_until: self.tx.mono + self.ask.lease_ms,
             };
-            Ok((claimed, row.get(5)?))
+            Ok(Waiting { claimed, expires_at: row.get(5)?, tried })
         })
     }
 
@@ -214,35 +226,13 @@ impl Taking<'_, '_> {
     fn run(
         &self,
         candidate: &Place,
-        claimed: &mut Claimed,
+        claimed: &Claimed,
         tried: Option<&row::TriedRow>,
     ) -> Result<bool> {
-        claimed.attempt = tried.map_or(0, |t| t.attempts) + 1;
-        claimed.lost = tried.map_or(0, |t| t.lost);
-        let inserted = self.tx.run(
-            RUNNING_NEW,
-            params![
-                candidate.id,
-                candidate.org,
-                candidate.kind,
-                claimed.lane,
-                candidate.run_at,
-                claimed.held.token,
-                self.ask.process,
-                claimed.lease_until,
-                self.tx.now,
-                tried.map_or(1, |t| t.series),
-                claimed.attempt,
-                claimed.max_attempts,
-                claimed.lost,
-                tried.map_or(0, |t| t.lost_alone),
-                tried.map_or(0, |t| t.postponed),
-                tried.map_or(0, |t| t.unknowns),
-                claimed.lost >= 2,
-                tried.is_some_and(|t| t.lane.is_some()),
-                tried.is_some_and(|t| t.sent)
-            ],
-        );
+        let inserted = match tried {
+            None => self.run_first(candidate, claimed),
+            Some(tried) => self.run_again(candidate, claimed, tried),
+        };
         match inserted {
             Ok(_) => Ok(true),
             Err(error) if is_belt(&error) => {
@@ -251,6 +241,52 @@ impl Taking<'_, '_> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    fn run_first(&self, candidate: &Place, claimed: &Claimed) -> Result<usize> {
+        let row = params![
+            candidate.id,
+            candidate.org,
+            candidate.kind,
+            claimed.held.lane,
+            candidate.run_at,
+            claimed.held.token,
+            self.ask.process,
+            claimed.lease_until,
+            self.tx.now,
+            claimed.max_attempts
+        ];
+        self.tx.run(RUNNING_FIRST, row)
+    }
+
+    fn run_again(
+        &self,
+        candidate: &Place,
+        claimed: &Claimed,
+        tried: &row::TriedRow,
+    ) -> Result<usize> {
+        let row = params![
+            candidate.id,
+            candidate.org,
+            candidate.kind,
+            claimed.held.lane,
+            candidate.run_at,
+            claimed.held.token,
+            self.ask.process,
+            claimed.lease_until,
+            self.tx.now,
+            tried.series,
+            claimed.held.attempts,
+            claimed.max_attempts,
+            tried.lost,
+            tried.lost_alone,
+            tried.postponed,
+            tried.unknowns,
+            tried.lost >= 2,
+            tried.lane.is_some(),
+            tried.sent
+        ];
+        self.tx.run(RUNNING_AGAIN, row)
     }
 
     fn report_collision(&self, candidate: &Place) -> Result<()> {

@@ -36,10 +36,7 @@ pub(super) fn check_sqlite(version: i32) -> Result<()> {
         version / 1_000 % 1_000,
         version % 1_000
     );
-    Err(Error::Setting {
-        what: "sqlite version",
-        why,
-    })
+    Err(Error::Setting { what: "sqlite version", why })
 }
 
 /// Opens the write connection; creates the file if `create`.
@@ -57,14 +54,31 @@ pub(super) fn open_writer(path: &Path, create: bool, durability: Durability) -> 
     Ok(conn)
 }
 
-/// Opens a connection that can only read.
-pub(super) fn open_reader(path: &Path) -> Result<Connection> {
+/// What the pool makes: connections that can only read.
+pub(super) type Readers = r2d2_sqlite::SqliteConnectionManager;
+
+/// A small pool of connections that can only read; their prepared statements live as long as the pool.
+pub(super) fn pool(path: &Path) -> Result<r2d2::Pool<Readers>> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags).map_err(|e| unusable(path, &e))?;
-    conn.busy_timeout(Duration::from_secs(5))?;
-    settle_pragmas(&conn, path, Durability::Full)?;
-    set(&conn, path, "query_only", 1)?;
-    Ok(conn)
+    let file = path.to_owned();
+    let readers = Readers::file(path).with_flags(flags).with_init(move |conn| {
+        conn.busy_timeout(Duration::from_secs(5))?;
+        let settled = settle_pragmas(conn, &file, Durability::Full)
+            .and_then(|()| set(conn, &file, "query_only", 1));
+        settled.map_err(|error| {
+            let misuse = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_MISUSE);
+            rusqlite::Error::SqliteFailure(misuse, Some(error.to_string()))
+        })
+    });
+    r2d2::Pool::builder()
+        .max_size(4)
+        .min_idle(Some(0))
+        .test_on_check_out(false)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connection_timeout(Duration::from_secs(1))
+        .build(readers)
+        .map_err(|error| Error::NoReader { why: error.to_string() })
 }
 
 fn set_wal(conn: &Connection, path: &Path) -> Result<()> {
@@ -103,8 +117,7 @@ fn settle_pragmas(conn: &Connection, path: &Path, durability: Durability) -> Res
 
 /// Sets a pragma and reads it back.
 fn set(conn: &Connection, path: &Path, pragma: &str, value: i64) -> Result<()> {
-    conn.pragma_update(None, pragma, value)
-        .map_err(|e| unusable(path, &e))?;
+    conn.pragma_update(None, pragma, value).map_err(|e| unusable(path, &e))?;
     let now = conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     match now {
         Ok(now) if now == value => Ok(()),
@@ -130,8 +143,5 @@ fn unusable(path: &Path, error: &rusqlite::Error) -> Error {
         Some(DatabaseBusy) => "another program holds it locked",
         _ => "SQLite refused it",
     };
-    Error::Unusable {
-        path: path.to_owned(),
-        why: format!("{hint} ({error})"),
-    }
+    Error::Unusable { path: path.to_owned(), why: format!("{hint} ({error})") }
 }

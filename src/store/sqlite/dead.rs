@@ -11,7 +11,7 @@ use super::tx::Tx;
 use crate::error::Result;
 use crate::model::id::{JobNo, LaneNo};
 use crate::model::text::one_line;
-use crate::store::Ended;
+use crate::store::jobs::Ended;
 
 const KIND_DEATH: &str = "SELECT name, on_dead FROM lanebox_kind WHERE id = ?1";
 const PAUSE_DEAD: &str = "INSERT INTO lanebox_pause(lane, by_operator, dead_job) VALUES (?1, 0, ?2) ON CONFLICT(lane) DO UPDATE SET dead_job = excluded.dead_job";
@@ -27,7 +27,7 @@ pub(super) fn dead(tx: &Tx<'_>, run: &RunningRow, error: &str) -> Result<Ended> 
     let notice = notify(
         tx,
         &Notice {
-            org: run.org,
+            org: run.held.org,
             kind: "job.dead",
             cause: one_line(&format!("{kind}: {error}")),
             severity: "critical",
@@ -39,21 +39,14 @@ pub(super) fn dead(tx: &Tx<'_>, run: &RunningRow, error: &str) -> Result<Ended> 
         },
     )?;
     let error = Some(error);
-    finish(
-        tx,
-        &Finished {
-            error,
-            notice: Some(notice),
-            ..Finished::by(run, "dead")
-        },
-    )?;
+    finish(tx, &Finished { error, notice: Some(notice), ..Finished::by(run.held, "dead") })?;
     if run.sent {
         ledger::notice_undecided(tx, run)?;
     }
-    match (run.lane, on_dead.as_str()) {
+    match (run.held.lane, on_dead.as_str()) {
         (Some(lane), "stop") => stop(tx, lane, run.held.job)?,
         (Some(lane), "cancel") => cancel_line(tx, lane)?,
-        _ => lane_goes_on(tx, run)?,
+        _ => lane_goes_on(tx, run.held)?,
     }
     Ok(Ended::Dead)
 }

@@ -11,16 +11,24 @@ use super::place::next_of;
 use super::row::{self, RunningRow};
 use super::tx::Tx;
 use crate::error::Result;
-use crate::model::id::KindNo;
+use crate::model::id::{Held, KindNo};
 use crate::model::verdict::{Around, CancelReason, End, Verdict, verdict};
-use crate::store::{Ended, Finish};
+use crate::store::jobs::{Ended, Finish};
 
 const KIND_POLICY: &str = "SELECT yields, max_postponed FROM lanebox_kind WHERE id = ?1";
+const RUNNING_DEL_UNSENT: &str =
+    "DELETE FROM lanebox_running WHERE id = ?1 AND token = ?2 AND sent = 0";
 const RESULT_SET: &str = "INSERT INTO lanebox_result(job, result) VALUES (?1, ?2) ON CONFLICT(job) DO UPDATE SET result = excluded.result";
 
 /// Ends a run as its worker reports it. Only who holds the current token may: everything else is a lost lease.
 pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
-    match row::take_running(tx, report.held)? {
+    let held = report.held;
+    if let End::Done { result } = &report.end
+        && leave_unsent(tx, held)?
+    {
+        return complete(tx, held, result.as_deref());
+    }
+    match row::take_running(tx, held.job, held.token)? {
         Some(run) => apply(tx, &run, &report.end),
         None => Ok(Ended::LeaseLost),
     }
@@ -28,21 +36,11 @@ pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
 
 /// Ends a run whose row was taken: the same for a worker's report and for the reaper.
 pub(super) fn apply(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
-    let blocking = if run.sent {
-        ledger::end_of_token(tx, run, end)?
-    } else {
-        None
-    };
+    let blocking = if run.sent { ledger::end_of_token(tx, run, end)? } else { None };
     let (yields, max_postponed) = policy(tx, run.kind, end)?;
-    let around = Around {
-        now: tx.now,
-        yields,
-        max_postponed,
-        blocking,
-        has_sent: run.sent,
-    };
+    let around = Around { now: tx.now, yields, max_postponed, blocking, has_sent: run.sent };
     match verdict(&run.run, end, &around) {
-        Verdict::Done => complete(tx, run, end),
+        Verdict::Done { result } => complete(tx, run.held, result.as_deref()),
         Verdict::Cancelled { reason, error } => cancelled(tx, run, reason, error.as_deref()),
         Verdict::Dead { error } => dead(tx, run, &error),
         Verdict::Wait(again) => again::wait(tx, run, end, &again),
@@ -59,15 +57,17 @@ fn policy(tx: &Tx<'_>, kind: KindNo, end: &End) -> Result<(bool, u32)> {
     Ok(found.unwrap_or((false, u32::MAX)))
 }
 
-fn complete(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
-    finish(tx, &Finished::by(run, "done"))?;
-    if let End::Done {
-        result: Some(result),
-    } = end
-    {
-        tx.run(RESULT_SET, params![run.held.job, result])?;
+// Most runs send nothing and succeed: the claim knows all that is remembered of them, and the delete is the fence.
+fn leave_unsent(tx: &Tx<'_>, held: Held) -> Result<bool> {
+    Ok(tx.run(RUNNING_DEL_UNSENT, params![held.job, held.token])? > 0)
+}
+
+fn complete(tx: &Tx<'_>, held: Held, result: Option<&str>) -> Result<Ended> {
+    finish(tx, &Finished::by(held, "done"))?;
+    if let Some(result) = result {
+        tx.run(RESULT_SET, params![held.job, result])?;
     }
-    lane_goes_on(tx, run)?;
+    lane_goes_on(tx, held)?;
     Ok(Ended::Done)
 }
 
@@ -77,20 +77,16 @@ fn cancelled(
     reason: CancelReason,
     error: Option<&str>,
 ) -> Result<Ended> {
-    let end = Finished {
-        reason: Some(reason),
-        error,
-        ..Finished::by(run, "cancelled")
-    };
+    let end = Finished { reason: Some(reason), error, ..Finished::by(run.held, "cancelled") };
     finish(tx, &end)?;
     if run.sent {
         ledger::notice_undecided(tx, run)?;
     }
-    lane_goes_on(tx, run)?;
+    lane_goes_on(tx, run.held)?;
     Ok(Ended::Cancelled)
 }
 
 /// The run has left its lane: the next of the line becomes claimable.
-pub(super) fn lane_goes_on(tx: &Tx<'_>, run: &RunningRow) -> Result<()> {
-    run.lane.map_or(Ok(()), |lane| next_of(tx, lane, run.org))
+pub(super) fn lane_goes_on(tx: &Tx<'_>, held: Held) -> Result<()> {
+    held.lane.map_or(Ok(()), |lane| next_of(tx, lane, held.org))
 }

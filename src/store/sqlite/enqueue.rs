@@ -48,20 +48,9 @@ pub(super) fn enqueue(tx: &Tx<'_>, job: &NewJob) -> Result<Enqueued> {
 /// What makes a second call the same job, as the file stores it.
 enum Key {
     Nothing,
-    Once {
-        org: OrgNo,
-        event: i64,
-        name: String,
-    },
-    Dedupe {
-        org: OrgNo,
-        hmac: [u8; 32],
-    },
-    Unfinished {
-        org: OrgNo,
-        kind: KindNo,
-        hmac: [u8; 32],
-    },
+    Once { org: OrgNo, event: i64, name: String },
+    Dedupe { org: OrgNo, hmac: [u8; 32] },
+    Unfinished { org: OrgNo, kind: KindNo, hmac: [u8; 32] },
 }
 
 impl Key {
@@ -71,34 +60,23 @@ impl Key {
             UniqueBy::Once { event, name } => {
                 let event = tx
                     .one(EVENT_SEQ, [event], |row| row.get(0))?
-                    .ok_or_else(|| Error::NotFound {
-                        what: "event",
-                        id: event.to_string(),
-                    })?;
-                Key::Once {
-                    org,
-                    event,
-                    name: name.clone(),
-                }
+                    .ok_or_else(|| Error::NotFound { what: "event", id: event.to_string() })?;
+                Key::Once { org, event, name: name.clone() }
             }
-            UniqueBy::Dedupe(key) => Key::Dedupe {
-                org,
-                hmac: tx.secret.hmac("job key", &[key.as_bytes()]),
-            },
-            UniqueBy::Unfinished(key) => Key::Unfinished {
-                org,
-                kind,
-                hmac: tx.secret.hmac("job unique", &[key.as_bytes()]),
-            },
+            UniqueBy::Dedupe(key) => {
+                Key::Dedupe { org, hmac: tx.secret.hmac("job key", &[key.as_bytes()]) }
+            }
+            UniqueBy::Unfinished(key) => {
+                Key::Unfinished { org, kind, hmac: tx.secret.hmac("job unique", &[key.as_bytes()]) }
+            }
         })
     }
 }
 
 fn existing(tx: &Tx<'_>, job: &NewJob, key: &Key) -> Result<Option<JobId>> {
     if let (Some(event), Some((consumer, ordinal))) = (job.origin.event, job.origin.delivery)
-        && let Some(id) = tx.one(JOB_OF_DELIVERY, params![event, consumer, ordinal], |row| {
-            row.get(0)
-        })?
+        && let Some(id) =
+            tx.one(JOB_OF_DELIVERY, params![event, consumer, ordinal], |row| row.get(0))?
     {
         return Ok(Some(id));
     }
@@ -162,11 +140,7 @@ fn payload_hmac(tx: &Tx<'_>, job: &NewJob) -> Result<[u8; 32]> {
 }
 
 fn write(tx: &Tx<'_>, job: &NewJob, org: OrgNo, kind: KindNo) -> Result<(JobNo, JobId)> {
-    let lane = job
-        .lane
-        .name()
-        .map(|name| names::lane(tx, org, name))
-        .transpose()?;
+    let lane = job.lane.name().map(|name| names::lane(tx, org, name)).transpose()?;
     let later = job.run_at.filter(|&at| at > tx.now);
     if let (Some(lane), None) = (lane, later) {
         promote_lane(tx, lane)?;
@@ -208,18 +182,7 @@ fn write(tx: &Tx<'_>, job: &NewJob, org: OrgNo, kind: KindNo) -> Result<(JobNo, 
         Some(at) => schedule(tx, at, no, lane)?,
         None => {
             let priority = job.priority;
-            place(
-                tx,
-                &Place {
-                    id: no,
-                    org,
-                    kind,
-                    lane,
-                    priority,
-                    run_at,
-                    alone: false,
-                },
-            )?;
+            place(tx, &Place { id: no, org, kind, lane, priority, run_at, alone: false })?;
         }
     }
     Ok((no, id))
@@ -234,10 +197,7 @@ fn remember(tx: &Tx<'_>, job: &NewJob, key: &Key, no: JobNo, id: JobId) -> Resul
         }
         Key::Dedupe { org, hmac } => {
             let payload = payload_hmac(tx, job)?;
-            tx.run(
-                KEY_SET,
-                params![org, hmac, no, id, payload, tx.now + HORIZON_MS],
-            )?;
+            tx.run(KEY_SET, params![org, hmac, no, id, payload, tx.now + HORIZON_MS])?;
         }
         Key::Unfinished { org, kind, hmac } => {
             tx.run(UNIQUE_SET, params![org, kind, hmac, no])?;

@@ -2,10 +2,10 @@
 
 use rusqlite::params;
 
-use super::row::{RunningRow, TriedRow};
+use super::row::TriedRow;
 use super::tx::Tx;
 use crate::error::Result;
-use crate::model::id::{JobNo, NoticeNo, ProcessNo, Token};
+use crate::model::id::{Held, JobNo, NoticeNo, ProcessNo, Token};
 use crate::model::verdict::CancelReason;
 
 const FINISHED_NEW: &str = "INSERT INTO lanebox_finished(id, state, reason, finished_at, started_at, token, process, series, attempts, lost, error, notice) \
@@ -31,15 +31,15 @@ pub(super) struct Waited(pub(super) Option<TriedRow>);
 
 impl<'a> Finished<'a> {
     /// Ended by its run.
-    pub(super) fn by(run: &RunningRow, state: &'static str) -> Finished<'a> {
+    pub(super) fn by(held: Held, state: &'static str) -> Finished<'a> {
         Finished {
-            id: run.held.job,
+            id: held.job,
             state,
             reason: None,
-            last: Some((run.started_at, run.held.token, run.process)),
-            series: run.series,
-            attempts: run.run.attempts,
-            lost: run.run.lost,
+            last: Some((held.started_at, held.token, held.process)),
+            series: held.series,
+            attempts: held.attempts,
+            lost: held.lost,
             error: None,
             notice: None,
         }

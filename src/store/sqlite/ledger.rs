@@ -33,21 +33,11 @@ pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<O
     let vanished = matches!(end, End::Lost { .. });
     let intended = tx.all(INTENDED_OF_TOKEN, params![origin, run.held.token], |row| {
         let (send, n): (SendNo, i64) = (row.get(0)?, row.get(1)?);
-        Ok((
-            send,
-            n,
-            row.get::<_, i64>(2)?,
-            row.get::<_, i64>(3)?,
-            row.get::<_, Option<i64>>(4)?,
-        ))
+        Ok((send, n, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Option<i64>>(4)?))
     })?;
     for (send, n, timeout_ms, patience_ms, settle_ms) in intended {
         // Who vanished may still have a request on the wire.
-        let unknown_at = if vanished {
-            tx.now + timeout_ms
-        } else {
-            tx.now
-        };
+        let unknown_at = if vanished { tx.now + timeout_ms } else { tx.now };
         let next_look = unknown_at + settle_ms.unwrap_or(0);
         let until = tx.now + patience_ms;
         tx.run(TRY_UNKNOWN, params![send, n, unknown_at, until, next_look])?;
@@ -58,13 +48,7 @@ pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<O
 /// Until when a job may wait for this send inside its lane; `None` once a person was told.
 pub(super) fn patience_until(tx: &Tx<'_>, send: SendNo) -> Result<Option<i64>> {
     let undecided = undecided(tx, send)?;
-    Ok(undecided.and_then(|u| {
-        if u.notice.is_none() {
-            u.wait_until
-        } else {
-            None
-        }
-    }))
+    Ok(undecided.and_then(|u| if u.notice.is_none() { u.wait_until } else { None }))
 }
 
 /// The job of these sends has ended: a person is told of each that nobody decided.
@@ -76,14 +60,7 @@ pub(super) fn notice_undecided(tx: &Tx<'_>, run: &RunningRow) -> Result<()> {
 
 /// Opens (or joins) the channel's notice about unknown sends, once per try.
 pub(super) fn notice_send(tx: &Tx<'_>, send: SendNo) -> Result<()> {
-    let Some(Undecided {
-        n,
-        notice: None,
-        org,
-        channel,
-        ..
-    }) = undecided(tx, send)?
-    else {
+    let Some(Undecided { n, notice: None, org, channel, .. }) = undecided(tx, send)? else {
         return Ok(());
     };
     let notice = notify(

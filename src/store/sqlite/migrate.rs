@@ -33,19 +33,14 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, env: &Env, relaxed: bo
         Some(v) => v.schema,
         None => 0,
     };
-    let steps = STEPS
-        .iter()
-        .skip(usize::try_from(from).unwrap_or(usize::MAX));
+    let steps = STEPS.iter().skip(usize::try_from(from).unwrap_or(usize::MAX));
     for step in steps {
         tx.execute_batch(step)?;
     }
     if from == 0 {
         stamp(&tx, env, relaxed)?;
     } else if from < NEWEST {
-        tx.execute(
-            "UPDATE lanebox_meta SET schema_version = ?1 WHERE id = 1",
-            [NEWEST],
-        )?;
+        tx.execute("UPDATE lanebox_meta SET schema_version = ?1 WHERE id = 1", [NEWEST])?;
     }
     tx.commit()?;
     Ok(())
@@ -71,11 +66,7 @@ fn version(conn: &Connection) -> Result<Option<Version>> {
     }
     let row = "SELECT schema_version, min_reader, min_writer FROM lanebox_meta WHERE id = 1";
     let read = |row: &rusqlite::Row<'_>| {
-        Ok(Version {
-            schema: row.get(0)?,
-            min_reader: row.get(1)?,
-            min_writer: row.get(2)?,
-        })
+        Ok(Version { schema: row.get(0)?, min_reader: row.get(1)?, min_writer: row.get(2)? })
     };
     Ok(Some(conn.query_row(row, [], read)?))
 }
@@ -86,10 +77,7 @@ fn newer(path: &Path, v: Version) -> Error {
          use the newer lanebox",
         v.schema, v.min_reader, v.min_writer
     );
-    Error::Unusable {
-        path: path.to_owned(),
-        why,
-    }
+    Error::Unusable { path: path.to_owned(), why }
 }
 
 fn stamp(conn: &Connection, env: &Env, relaxed: bool) -> Result<()> {

@@ -11,6 +11,7 @@ mod end;
 mod enqueue;
 mod expire;
 mod finished;
+mod jobs;
 mod ledger;
 mod migrate;
 mod names;
@@ -37,18 +38,21 @@ pub use connection::Durability;
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::model::id::ProcessNo;
-use crate::model::job::{Enqueued, NewJob};
-use crate::store::{Round, Rounded};
+use crate::store::Store;
 use process::Lock;
 use tx::Secret;
 use writer::Writer;
 
-/// A store on one file: the write connection with its queue. Readers come from a pool beside it.
+/// A store on one file: the write connection with its queue, and a small pool of readers beside it.
 pub(crate) struct SqliteStore {
     path: PathBuf,
     env: Env,
+    secret: Secret,
     writer: Writer,
+    readers: r2d2::Pool<connection::Readers>,
 }
+
+impl Store for SqliteStore {}
 
 impl SqliteStore {
     /// Opens the file; makes it and its tables if `create`.
@@ -67,12 +71,9 @@ impl SqliteStore {
         let secret = secret(&conn)?;
         // From here on the only wait for other programs is the writer's own.
         conn.busy_timeout(std::time::Duration::ZERO)?;
-        let writer = Writer::new(conn, env.clone(), secret, busy_ms);
-        Ok(SqliteStore {
-            path: path.to_owned(),
-            env,
-            writer,
-        })
+        let writer = Writer::new(conn, env.clone(), secret.clone(), busy_ms);
+        let readers = connection::pool(path)?;
+        Ok(SqliteStore { path: path.to_owned(), env, secret, writer, readers })
     }
 
     /// Registers this process as a holder of leases.
@@ -83,22 +84,11 @@ impl SqliteStore {
         Ok((no, lock))
     }
 
-    /// Accepts jobs in one commit.
-    pub(crate) fn enqueue(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>> {
-        jobs.iter().try_for_each(NewJob::check)?;
-        self.writer
-            .write(move |tx| jobs.iter().map(|job| enqueue::enqueue(tx, job)).collect())
-    }
-
-    /// One engine pass.
-    pub(crate) fn round(&self, pass: Round) -> Result<Rounded> {
-        self.writer.write(move |tx| round::round(tx, &pass))
-    }
-
-    /// The row number of a kind, made if it is new.
-    pub(crate) fn kind(&self, name: &str) -> Result<crate::model::id::KindNo> {
-        let name = name.to_owned();
-        self.writer.write(move |tx| names::kind(tx, &name))
+    /// Reads on a connection that cannot write; what one call reads is one snapshot only inside a transaction of its own.
+    fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let conn =
+            self.readers.get().map_err(|error| Error::NoReader { why: error.to_string() })?;
+        body(&conn)
     }
 
     /// Commits of this handle so far.
@@ -110,8 +100,6 @@ impl SqliteStore {
 fn secret(conn: &Connection) -> Result<Secret> {
     let row = "SELECT secret FROM lanebox_meta WHERE id = 1";
     let secret: Vec<u8> = conn.query_row(row, [], |row| row.get(0))?;
-    let secret = secret
-        .try_into()
-        .map_err(|_| Error::invalid("secret of the file", "32 bytes"))?;
+    let secret = secret.try_into().map_err(|_| Error::invalid("secret of the file", "32 bytes"))?;
     Ok(Secret(secret))
 }

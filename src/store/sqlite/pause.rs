@@ -56,15 +56,7 @@ fn claimable(tx: &Tx<'_>, lane: LaneNo, org: OrgNo) -> Result<Option<Place>> {
     }
     tx.one(OPEN_HEAD, [lane], |row| {
         let (priority, run_at, id, kind) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-        Ok(Place {
-            id,
-            org,
-            kind,
-            lane: Some(lane),
-            priority,
-            run_at,
-            alone: false,
-        })
+        Ok(Place { id, org, kind, lane: Some(lane), priority, run_at, alone: false })
     })
 }
 
@@ -79,8 +71,5 @@ fn due_keeper(tx: &Tx<'_>, id: JobNo) -> Result<Option<Place>> {
 
 pub(super) fn org_of(tx: &Tx<'_>, lane: LaneNo) -> Result<OrgNo> {
     let org = tx.one(LANE_ORG, [lane], |row| row.get(0))?;
-    org.ok_or_else(|| crate::error::Error::NotFound {
-        what: "lane",
-        id: lane.to_string(),
-    })
+    org.ok_or_else(|| crate::error::Error::NotFound { what: "lane", id: lane.to_string() })
 }

@@ -40,17 +40,9 @@ pub(super) fn place(tx: &Tx<'_>, job: &Place) -> Result<()> {
         return ready(tx, job);
     };
     let head = tx.one(OPEN_HEAD, [lane], |row| {
-        Ok((
-            row.get::<_, i64>(0)?,
-            row.get::<_, i64>(1)?,
-            row.get::<_, JobNo>(2)?,
-            row.get(3)?,
-        ))
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, JobNo>(2)?, row.get(3)?))
     })?;
-    tx.run(
-        OPEN_NEW,
-        params![lane, job.priority, job.run_at, job.id, job.kind],
-    )?;
+    tx.run(OPEN_NEW, params![lane, job.priority, job.run_at, job.id, job.kind])?;
     match head {
         Some((priority, run_at, id, _))
             if (priority, run_at, id) < (job.priority, job.run_at, job.id) =>
@@ -62,26 +54,10 @@ pub(super) fn place(tx: &Tx<'_>, job: &Place) -> Result<()> {
                 return Ok(());
             }
             if let Some((priority, run_at, id, kind)) = head {
-                unready(
-                    tx,
-                    &Place {
-                        id,
-                        kind,
-                        priority,
-                        run_at,
-                        alone: false,
-                        ..*job
-                    },
-                )?;
+                unready(tx, &Place { id, kind, priority, run_at, alone: false, ..*job })?;
             }
             // What stands in a line is never a suspect: a suspect keeps its lane.
-            ready(
-                tx,
-                &Place {
-                    alone: false,
-                    ..*job
-                },
-            )
+            ready(tx, &Place { alone: false, ..*job })
         }
     }
 }
@@ -97,30 +73,14 @@ pub(super) fn is_paused(tx: &Tx<'_>, lane: LaneNo) -> Result<bool> {
 
 /// Makes a job claimable.
 pub(super) fn ready(tx: &Tx<'_>, job: &Place) -> Result<()> {
-    let Place {
-        id,
-        org,
-        kind,
-        priority,
-        run_at,
-        alone,
-        ..
-    } = *job;
+    let Place { id, org, kind, priority, run_at, alone, .. } = *job;
     tx.run(READY_NEW, params![alone, kind, org, priority, run_at, id])?;
     Ok(())
 }
 
 /// Takes a job out of what is claimable; whether it was there.
 pub(super) fn unready(tx: &Tx<'_>, job: &Place) -> Result<bool> {
-    let Place {
-        id,
-        org,
-        kind,
-        priority,
-        run_at,
-        alone,
-        ..
-    } = *job;
+    let Place { id, org, kind, priority, run_at, alone, .. } = *job;
     Ok(tx.run(READY_DEL, params![alone, kind, org, priority, run_at, id])? > 0)
 }
 
@@ -131,11 +91,7 @@ pub(super) fn leave_line(tx: &Tx<'_>, lane: LaneNo, job: &Place) -> Result<bool>
 
 /// A keeper that is due again is claimable at once, unless its lane is paused.
 pub(super) fn place_keeper(tx: &Tx<'_>, lane: LaneNo, job: &Place) -> Result<()> {
-    if is_paused(tx, lane)? {
-        Ok(())
-    } else {
-        ready(tx, job)
-    }
+    if is_paused(tx, lane)? { Ok(()) } else { ready(tx, job) }
 }
 
 /// The lane is free: the head of its line becomes claimable.
@@ -147,8 +103,6 @@ pub(super) fn next_of(tx: &Tx<'_>, lane: LaneNo, org: OrgNo) -> Result<()> {
 /// The place of a job that is due at once: never before the last due job of its lane and priority, whatever the clock says.
 pub(super) fn due_now(tx: &Tx<'_>, lane: Option<LaneNo>, priority: i64) -> Result<i64> {
     let Some(lane) = lane else { return Ok(tx.now) };
-    let last = tx.one(LANE_LAST, params![lane, priority], |row| {
-        row.get::<_, i64>(0)
-    })?;
+    let last = tx.one(LANE_LAST, params![lane, priority], |row| row.get::<_, i64>(0))?;
     Ok(last.map_or(tx.now, |last| last.max(tx.now)))
 }

@@ -43,16 +43,9 @@ impl Lock {
     /// Makes and locks the file of a new process.
     pub(super) fn make(database: &Path, uuid: Uuid) -> Result<Lock> {
         let path = path_of(database, uuid);
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path);
+        let opened = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
         let file = opened.map_err(|e| {
-            Error::io(
-                format!("the lock file {} of this process", path.display()),
-                e,
-            )
+            Error::io(format!("the lock file {} of this process", path.display()), e)
         })?;
         match file.try_lock() {
             Ok(()) => Ok(Lock { file, path }),
@@ -90,10 +83,7 @@ impl Lock {
 /// Writes the row of this process.
 pub(super) fn register(tx: &Tx<'_>, uuid: Uuid) -> Result<ProcessNo> {
     let pid = i64::from(std::process::id());
-    tx.run(
-        PROCESS_NEW,
-        params![uuid.as_bytes(), tx.env.boot(), pid, tx.now],
-    )?;
+    tx.run(PROCESS_NEW, params![uuid.as_bytes(), tx.env.boot(), pid, tx.now])?;
     Ok(ProcessNo(tx.last_row()))
 }
 

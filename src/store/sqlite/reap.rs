@@ -6,9 +6,9 @@ use super::end::apply;
 use super::row;
 use super::tx::Tx;
 use crate::error::Result;
-use crate::model::id::{Held, JobNo, Token};
+use crate::model::id::{JobNo, Token};
 use crate::model::verdict::End;
-use crate::store::Lost;
+use crate::store::jobs::Lost;
 
 /// Leases taken back by one pass; `running` never holds many more.
 const BATCH: i64 = 256;
@@ -24,12 +24,9 @@ pub(super) fn reap(tx: &Tx<'_>) -> Result<Vec<Lost>> {
         })?;
     let mut lost = Vec::with_capacity(found.len());
     for (job, token, reboot) in found {
-        let held = Held { job, token };
-        if let Some(run) = row::take_running(tx, held)? {
-            lost.push(Lost {
-                held,
-                ended: apply(tx, &run, &End::Lost { reboot })?,
-            });
+        if let Some(run) = row::take_running(tx, job, token)? {
+            let ended = apply(tx, &run, &End::Lost { reboot })?;
+            lost.push(Lost { held: run.held, ended });
         }
     }
     Ok(lost)

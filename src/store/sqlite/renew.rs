@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::tx::Tx;
 use crate::error::Result;
 use crate::model::id::Held;
-use crate::store::Renewed;
+use crate::store::jobs::Renewed;
 
 const RENEW: &str = "UPDATE lanebox_running SET lease_until = ?3 WHERE id = ?1 AND token = ?2 RETURNING cancel_asked";
 
@@ -13,9 +13,5 @@ const RENEW: &str = "UPDATE lanebox_running SET lease_until = ?3 WHERE id = ?1 A
 pub(super) fn renew(tx: &Tx<'_>, held: Held, lease_ms: i64) -> Result<Renewed> {
     let row = params![held.job, held.token, tx.mono + lease_ms];
     let cancel_asked = tx.one(RENEW, row, |row| row.get(0))?;
-    Ok(
-        cancel_asked.map_or(Renewed::LeaseLost, |cancel_asked| Renewed::Held {
-            cancel_asked,
-        }),
-    )
+    Ok(cancel_asked.map_or(Renewed::LeaseLost, |cancel_asked| Renewed::Held { cancel_asked }))
 }

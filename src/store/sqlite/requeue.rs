@@ -43,9 +43,7 @@ pub(super) fn requeue(tx: &Tx<'_>, id: JobNo) -> Result<Requeued> {
         return Ok(Requeued::NotDead);
     };
     let (has_sends, sent) = tx
-        .one(SENT_ANY, [job.origin()], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?
+        .one(SENT_ANY, [job.origin()], |row| Ok((row.get(0)?, row.get(1)?)))?
         .expect("a select without FROM answers one row");
     let stopped_by_it = match job.lane {
         Some(lane) => tx.has(PAUSE_BY_DEAD, params![lane, id])?,
@@ -54,11 +52,7 @@ pub(super) fn requeue(tx: &Tx<'_>, id: JobNo) -> Result<Requeued> {
     if let Some(lane) = job.lane {
         promote_lane(tx, lane)?;
     }
-    let due = if stopped_by_it {
-        job.run_at
-    } else {
-        due_now(tx, job.lane, job.priority)?
-    };
+    let due = if stopped_by_it { job.run_at } else { due_now(tx, job.lane, job.priority)? };
     again::restore(tx, id, &fresh(due, series + 1, has_sends))?;
     if let (Some(at), false) = (job.expires_at, has_sends) {
         expire::note(tx, at, id)?;
@@ -74,11 +68,7 @@ fn take_dead(tx: &Tx<'_>, id: JobNo) -> Result<Option<i64>> {
     let taken = tx.one(FINISHED_TAKE, [id], |row| {
         let last = (row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?);
         let process: Option<i64> = row.get(2)?;
-        let counts = (
-            row.get::<_, i64>(3)?,
-            row.get::<_, i64>(4)?,
-            row.get::<_, i64>(5)?,
-        );
+        let counts = (row.get::<_, i64>(3)?, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?);
         Ok((last, process, counts, row.get::<_, Option<String>>(6)?))
     })?;
     let Some((last, process, (series, attempts, finished_at), error)) = taken else {
@@ -88,16 +78,7 @@ fn take_dead(tx: &Tx<'_>, id: JobNo) -> Result<Option<i64>> {
         let n = attempts.max(1);
         tx.run(
             ATTEMPT_NEW,
-            params![
-                id,
-                token,
-                series,
-                n,
-                process,
-                started_at,
-                finished_at,
-                error
-            ],
+            params![id, token, series, n, process, started_at, finished_at, error],
         )?;
     }
     Ok(Some(series))

@@ -8,7 +8,7 @@ use super::reap::reap;
 use super::renew::renew;
 use super::tx::Tx;
 use crate::error::Result;
-use crate::store::{Round, Rounded};
+use crate::store::jobs::{Round, Rounded};
 
 /// Runs the parts of a pass in the order that frees lanes and slots before they are asked for.
 pub(super) fn round(tx: &Tx<'_>, round: &Round) -> Result<Rounded> {

@@ -5,13 +5,15 @@ use rusqlite::{Row, params};
 use super::place::Place;
 use super::tx::Tx;
 use crate::error::Result;
-use crate::model::id::{Held, JobNo, KindNo, LaneNo, OrgNo, ProcessNo, SendNo, Token};
+use crate::model::id::{Held, JobNo, KindNo, LaneNo, OrgNo, SendNo, Token};
 use crate::model::verdict::Run;
 
 const JOB_GET: &str = "SELECT org, kind, lane, priority, run_at, expires_at, source_event, consumer, ordinal FROM lanebox_job WHERE id = ?1";
 const TRIED_GET: &str = "SELECT lane, phase, run_at, series, attempts, lost, lost_alone, postponed, unknowns, sent, waits_send, error FROM lanebox_tried WHERE id = ?1";
-const TRIED_TAKE: &str = "DELETE FROM lanebox_tried WHERE id = ?1 RETURNING lane, phase, run_at, series, attempts, lost, lost_alone, postponed, unknowns, sent, waits_send, error";
-const RUNNING_TAKE: &str = "DELETE FROM lanebox_running WHERE id = ?1 AND token = ?2 RETURNING org, kind, lane, run_at, process, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, cancel_asked, sent";
+const TRIED_DEL: &str = "DELETE FROM lanebox_tried WHERE id = ?1";
+// Two seeks are cheaper than RETURNING, which builds a table of its answer first.
+const RUNNING_DEL: &str = "DELETE FROM lanebox_running WHERE id = ?1";
+const RUNNING_GET: &str = "SELECT org, kind, lane, run_at, process, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, cancel_asked, sent FROM lanebox_running WHERE id = ?1 AND token = ?2";
 
 /// A job as it was written.
 #[derive(Clone, Copy, Debug)]
@@ -30,23 +32,8 @@ pub(super) struct JobRow {
 impl JobRow {
     /// Its place when it is due at `run_at`.
     pub(super) fn place_at(&self, run_at: i64, alone: bool) -> Place {
-        let JobRow {
-            id,
-            org,
-            kind,
-            lane,
-            priority,
-            ..
-        } = *self;
-        Place {
-            id,
-            org,
-            kind,
-            lane,
-            priority,
-            run_at,
-            alone,
-        }
+        let JobRow { id, org, kind, lane, priority, .. } = *self;
+        Place { id, org, kind, lane, priority, run_at, alone }
     }
 
     /// What its sends are known by, across series and replays: the delivery that it was born of, else itself.
@@ -110,71 +97,73 @@ impl Phase {
     }
 }
 
-fn read_tried(row: &Row<'_>) -> rusqlite::Result<TriedRow> {
-    let phase = match row.get_ref(1)?.as_str()? {
+/// The columns of a waiting job's row, beginning at column `from` of a statement.
+pub(super) fn read_tried(row: &Row<'_>, from: usize) -> rusqlite::Result<TriedRow> {
+    let phase = match row.get_ref(from + 1)?.as_str()? {
         "unknown" => Phase::Unknown,
         "parked" => Phase::Parked,
         _ => Phase::Waiting,
     };
     Ok(TriedRow {
-        lane: row.get(0)?,
+        lane: row.get(from)?,
         phase,
-        run_at: row.get(2)?,
-        series: row.get(3)?,
-        attempts: row.get(4)?,
-        lost: row.get(5)?,
-        lost_alone: row.get(6)?,
-        postponed: row.get(7)?,
-        unknowns: row.get(8)?,
-        sent: row.get(9)?,
-        waits_send: row.get(10)?,
-        error: row.get(11)?,
+        run_at: row.get(from + 2)?,
+        series: row.get(from + 3)?,
+        attempts: row.get(from + 4)?,
+        lost: row.get(from + 5)?,
+        lost_alone: row.get(from + 6)?,
+        postponed: row.get(from + 7)?,
+        unknowns: row.get(from + 8)?,
+        sent: row.get(from + 9)?,
+        waits_send: row.get(from + 10)?,
+        error: row.get(from + 11)?,
     })
 }
 
 pub(super) fn tried(tx: &Tx<'_>, id: JobNo) -> Result<Option<TriedRow>> {
-    tx.one(TRIED_GET, [id], read_tried)
+    tx.one(TRIED_GET, [id], |row| read_tried(row, 0))
 }
 
 /// Takes the row away; what it said.
 pub(super) fn take_tried(tx: &Tx<'_>, id: JobNo) -> Result<Option<TriedRow>> {
-    tx.one(TRIED_TAKE, [id], read_tried)
+    let found = tried(tx, id)?;
+    if found.is_some() {
+        leave_tried(tx, id)?;
+    }
+    Ok(found)
 }
 
-/// Whether the ledger holds sends of a job that waits.
-pub(super) fn has_sent(tx: &Tx<'_>, id: JobNo) -> Result<bool> {
-    Ok(tried(tx, id)?.is_some_and(|tried| tried.sent))
+/// The job does not wait any more.
+pub(super) fn leave_tried(tx: &Tx<'_>, id: JobNo) -> Result<()> {
+    tx.run(TRIED_DEL, [id])?;
+    Ok(())
 }
 
 /// A run, taken out of `running` by its token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunningRow {
     pub(super) held: Held,
-    pub(super) org: OrgNo,
     pub(super) kind: KindNo,
-    pub(super) lane: Option<LaneNo>,
-    pub(super) process: ProcessNo,
-    pub(super) started_at: i64,
-    pub(super) series: i64,
     pub(super) sent: bool,
     pub(super) run: Run,
 }
 
 /// The fence: only who holds the current token takes the row. `None` is a lost lease.
-pub(super) fn take_running(tx: &Tx<'_>, held: Held) -> Result<Option<RunningRow>> {
-    let Held { job, token } = held;
-    tx.one(RUNNING_TAKE, params![job, token], |row| {
+pub(super) fn take_running(tx: &Tx<'_>, job: JobNo, token: Token) -> Result<Option<RunningRow>> {
+    let found = tx.one(RUNNING_GET, params![job, token], |row| {
         Ok(RunningRow {
             held: Held {
                 job,
-                token: Token(token.0),
+                token,
+                process: row.get(4)?,
+                org: row.get(0)?,
+                lane: row.get(2)?,
+                started_at: row.get(5)?,
+                series: row.get(6)?,
+                attempts: row.get(7)?,
+                lost: row.get(9)?,
             },
-            org: row.get(0)?,
             kind: row.get(1)?,
-            lane: row.get(2)?,
-            process: row.get(4)?,
-            started_at: row.get(5)?,
-            series: row.get(6)?,
             sent: row.get(16)?,
             run: Run {
                 run_at: row.get(3)?,
@@ -189,5 +178,9 @@ pub(super) fn take_running(tx: &Tx<'_>, held: Held) -> Result<Option<RunningRow>
                 cancel_asked: row.get(15)?,
             },
         })
-    })
+    })?;
+    if found.is_some() {
+        tx.run(RUNNING_DEL, [job])?;
+    }
+    Ok(found)
 }

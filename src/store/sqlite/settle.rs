@@ -24,11 +24,7 @@ pub(super) fn free(tx: &Tx<'_>, send: SendNo) -> Result<bool> {
     let job = row::job(tx, id)?.expect("a tried job has its row (foreign key)");
     let tried = row::take_tried(tx, id)?.expect("it was found in this transaction");
     unschedule(tx, tried.run_at, id)?;
-    let waiting = TriedRow {
-        phase: Phase::Waiting,
-        waits_send: None,
-        ..tried.clone()
-    };
+    let waiting = TriedRow { phase: Phase::Waiting, waits_send: None, ..tried.clone() };
     match (tried.phase, tried.lane) {
         (Phase::Unknown, Some(lane)) => {
             let run_at = tx.now;

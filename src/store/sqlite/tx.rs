@@ -1,7 +1,9 @@
 //! A transaction under way: what every verb works on. It cannot read another clock or run outside a transaction.
 
+use std::cell::RefCell;
+
 use hmac::{Hmac, Mac};
-use rusqlite::{Connection, Params, Row};
+use rusqlite::{CachedStatement, Connection, Params, Row};
 use sha2::Sha256;
 
 use crate::env::Env;
@@ -23,29 +25,26 @@ impl Secret {
     }
 }
 
-/// One open write transaction with its one reading of the clocks.
+/// One open write transaction with its one reading of the clocks. The statements that it uses stay in hand until its
+/// end: looking one up by its text costs as much as running it.
 pub(super) struct Tx<'c> {
     pub(super) conn: &'c Connection,
     pub(super) env: &'c Env,
     pub(super) secret: &'c Secret,
     pub(super) now: i64,
     pub(super) mono: i64,
+    in_hand: RefCell<Vec<(*const u8, CachedStatement<'c>)>>,
 }
 
 impl<'c> Tx<'c> {
     pub(super) fn new(conn: &'c Connection, env: &'c Env, secret: &'c Secret) -> Tx<'c> {
-        Tx {
-            conn,
-            env,
-            secret,
-            now: env.now_ms(),
-            mono: env.mono_ms(),
-        }
+        let in_hand = RefCell::default();
+        Tx { conn, env, secret, now: env.now_ms(), mono: env.mono_ms(), in_hand }
     }
 
     /// Runs a statement that answers no rows; how many rows it changed.
     pub(super) fn run(&self, sql: &'static str, params: impl Params) -> Result<usize> {
-        Ok(self.statement(sql)?.execute(params)?)
+        self.with(sql, |statement| statement.execute(params))
     }
 
     /// The first row, read to the end of the statement before anything else happens.
@@ -55,14 +54,15 @@ impl<'c> Tx<'c> {
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
-        let mut statement = self.statement(sql)?;
-        let mut rows = statement.query(params)?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
-        };
-        let found = read(row)?;
-        while rows.next()?.is_some() {}
-        Ok(Some(found))
+        self.with(sql, |statement| {
+            let mut rows = statement.query(params)?;
+            let Some(row) = rows.next()? else {
+                return Ok(None);
+            };
+            let found = read(row)?;
+            while rows.next()?.is_some() {}
+            Ok(Some(found))
+        })
     }
 
     /// Every row.
@@ -72,13 +72,14 @@ impl<'c> Tx<'c> {
         params: impl Params,
         mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let mut statement = self.statement(sql)?;
-        let mut rows = statement.query(params)?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(read(row)?);
-        }
-        Ok(found)
+        self.with(sql, |statement| {
+            let mut rows = statement.query(params)?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(read(row)?);
+            }
+            Ok(found)
+        })
     }
 
     /// Whether there is a row.
@@ -105,7 +106,20 @@ impl<'c> Tx<'c> {
         answer
     }
 
-    fn statement(&self, sql: &'static str) -> Result<rusqlite::CachedStatement<'c>> {
-        Ok(self.conn.prepare_cached(sql)?)
+    // Statements are constants, so the address of the text names them.
+    fn with<T>(
+        &self,
+        sql: &'static str,
+        body: impl FnOnce(&mut CachedStatement<'c>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let at = sql.as_ptr();
+        let found = self.in_hand.borrow().iter().position(|(held, _)| *held == at);
+        let mut statement = match found {
+            Some(i) => self.in_hand.borrow_mut().swap_remove(i).1,
+            None => self.conn.prepare_cached(sql)?,
+        };
+        let answer = body(&mut statement);
+        self.in_hand.borrow_mut().push((at, statement));
+        Ok(answer?)
     }
 }

@@ -14,7 +14,11 @@ use crate::error::{Error, Result};
 /// Most operations of one commit: bounds how long the last of them waits.
 const MOST: usize = 256;
 
+/// Work of our own: any thread may run it.
 type Operation = Box<dyn FnOnce(&Tx<'_>) -> Result<()> + Send>;
+
+/// Work of the host's: only its caller's thread runs it.
+type Host<'h> = &'h mut dyn FnMut(&Tx<'_>) -> Result<()>;
 
 /// A place in the queue: what is to be run, and what became of it.
 struct Seat {
@@ -80,7 +84,7 @@ impl Writer {
         });
         let seat = self.take_seat(Some(operation));
         if let Some(operation) = seat.wait_for_turn()? {
-            self.lead(Some((seat, operation)), None)?;
+            self.lead(Some(operation), None)?;
         }
         let settled = answer.lock().take();
         Ok(settled.expect("a settled operation left its answer"))
@@ -105,15 +109,8 @@ impl Writer {
         let mut queue = self.queue.lock();
         let leads = !queue.led;
         queue.led = true;
-        let state = if leads {
-            State::Leads(operation)
-        } else {
-            State::Waiting(operation)
-        };
-        let seat = Arc::new(Seat {
-            state: Mutex::new(state),
-            turn: Condvar::new(),
-        });
+        let state = if leads { State::Leads(operation) } else { State::Waiting(operation) };
+        let seat = Arc::new(Seat { state: Mutex::new(state), turn: Condvar::new() });
         if !leads {
             queue.waiting.push_back(seat.clone());
         }
@@ -142,15 +139,8 @@ impl Writer {
         riders
     }
 
-    fn lead(
-        &self,
-        own: Option<(Arc<Seat>, Operation)>,
-        host: Option<&mut dyn FnMut(&Tx<'_>) -> Result<()>>,
-    ) -> Result<()> {
-        let turn = Turn {
-            writer: self,
-            conn: self.conn.lock(),
-        };
+    fn lead(&self, own: Option<Operation>, host: Option<Host<'_>>) -> Result<()> {
+        let turn = Turn { writer: self, conn: self.conn.lock() };
         if let Some(cause) = self.closed.lock().clone() {
             return Err(Error::Closed { cause });
         }
@@ -160,13 +150,17 @@ impl Writer {
             // Whoever waits has not been run yet: a failure of the host's is the host's alone.
             run_host(&tx, host)?;
         }
-        let own = own.map_or(Ok(()), |(_, operation)| run_member(&tx, operation));
+        if let Some(operation) = own {
+            // First in the transaction: the transaction itself is its savepoint.
+            catch(|| operation(&tx))?;
+        }
         let members = self
             .riders(MOST)
             .into_iter()
             .map(|(seat, operation)| (seat, run_member(&tx, operation)))
             .collect();
-        self.settle(&turn.conn, members, own)
+        drop(tx);
+        self.settle(&turn.conn, members)
     }
 
     // The next leader is woken before this one returns to its caller.
@@ -186,12 +180,7 @@ impl Writer {
     }
 
     // One commit for all: who failed alone hears its own error, who rode along hears the commit's.
-    fn settle(
-        &self,
-        conn: &Connection,
-        members: Vec<(Arc<Seat>, Result<()>)>,
-        own: Result<()>,
-    ) -> Result<()> {
+    fn settle(&self, conn: &Connection, members: Vec<(Arc<Seat>, Result<()>)>) -> Result<()> {
         let committed = self.commit(conn);
         for (seat, answer) in members {
             let state = match (&committed, answer) {
@@ -201,7 +190,6 @@ impl Writer {
             };
             seat.settle(state);
         }
-        own?;
         committed
     }
 
@@ -209,13 +197,9 @@ impl Writer {
         if conn.is_autocommit() {
             return Err(Error::RolledBack);
         }
-        match conn
-            .prepare_cached("COMMIT")
-            .and_then(|mut commit| commit.execute([]))
-        {
+        match conn.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
             Ok(_) => {
-                self.commits
-                    .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                self.commits.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 Ok(())
             }
             Err(error) => {
@@ -230,16 +214,11 @@ impl Writer {
 
     // The only place that can wait for another program: our own short, uneven sleeps share the lock more fairly than
     // SQLite's growing ones, and the deadline is ours.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "waits for another program's lock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "waits for another program's lock")]
     fn begin(&self, conn: &Connection) -> Result<()> {
         let from = self.env.mono_ms();
         loop {
-            let begun = conn
-                .prepare_cached("BEGIN IMMEDIATE")
-                .and_then(|mut s| s.execute([]));
+            let begun = conn.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([]));
             let error = match begun {
                 Ok(_) => return Ok(()),
                 Err(error) => error,
@@ -301,31 +280,23 @@ fn run_member(tx: &Tx<'_>, operation: Operation) -> Result<()> {
     if tx.conn.is_autocommit() {
         return Err(Error::RolledBack);
     }
-    tx.savepoint(|| {
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| operation(tx))).unwrap_or_else(
-            |panic| {
-                Err(Error::Defect {
-                    what: panic_text(&*panic),
-                })
-            },
-        )
-    })
+    tx.savepoint(|| catch(|| operation(tx)))
+}
+
+fn catch(body: impl FnOnce() -> Result<()>) -> Result<()> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(body))
+        .unwrap_or_else(|panic| Err(Error::Defect { what: panic_text(&*panic) }))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_default()
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 // The host's closure may have ended the transaction itself: then nothing of ours may follow it.
-fn run_host(tx: &Tx<'_>, host: &mut dyn FnMut(&Tx<'_>) -> Result<()>) -> Result<()> {
+fn run_host(tx: &Tx<'_>, host: Host<'_>) -> Result<()> {
     let answer = host(tx);
-    if tx.conn.is_autocommit() {
-        Err(Error::TransactionEnded)
-    } else {
-        answer
-    }
+    if tx.conn.is_autocommit() { Err(Error::TransactionEnded) } else { answer }
 }
 
 fn roll_back(conn: &Connection) {

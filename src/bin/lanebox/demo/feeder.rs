@@ -37,10 +37,7 @@ pub fn run(args: &FeedArgs) -> anyhow::Result<()> {
     let webhooks = args.input.load()?;
     let log = Mutex::new(Log::open(&args.log)?);
     let tally = feed(&webhooks, &args.url, &log, clock::pause)?;
-    println!(
-        "{}",
-        json!({"acknowledged": tally.acknowledged, "refused": tally.refused})
-    );
+    println!("{}", json!({"acknowledged": tally.acknowledged, "refused": tally.refused}));
     Ok(())
 }
 
@@ -66,9 +63,7 @@ fn feed(
             .collect();
         let mut sum = Tally::default();
         for stream in feeding {
-            let tally = stream
-                .join()
-                .map_err(|_| anyhow!("a feeding thread panicked"))??;
+            let tally = stream.join().map_err(|_| anyhow!("a feeding thread panicked"))??;
             sum.acknowledged += tally.acknowledged;
             sum.refused += tally.refused;
         }
@@ -109,11 +104,9 @@ fn feed_stream(
 fn messages_of(body: &str) -> Vec<FedMessage> {
     let happenings = webhook::parse(body.as_bytes()).unwrap_or_default();
     let message = |happening| match happening {
-        Happening::Inbound(inbound) => Some(FedMessage {
-            wamid: inbound.wamid,
-            from: inbound.from,
-            stop: inbound.is_stop,
-        }),
+        Happening::Inbound(inbound) => {
+            Some(FedMessage { wamid: inbound.wamid, from: inbound.from, stop: inbound.is_stop })
+        }
         Happening::Status(_) | Happening::Ignored { .. } => None,
     };
     happenings.into_iter().filter_map(message).collect()

@@ -46,11 +46,9 @@ impl InputArgs {
         match (&self.input, self.contacts, self.messages) {
             (Some(path), _, _) => read(path),
             (None, None, None) => parse(SAMPLE.as_bytes()).context("the sample"),
-            (None, contacts, messages) => Ok(generate(
-                contacts.unwrap_or(10),
-                messages.unwrap_or(4),
-                self.seed,
-            )),
+            (None, contacts, messages) => {
+                Ok(generate(contacts.unwrap_or(10), messages.unwrap_or(4), self.seed))
+            }
         }
     }
 }
@@ -70,18 +68,13 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Webhook>> {
 fn parse(text: &[u8]) -> anyhow::Result<Vec<Webhook>> {
     let text = match std::str::from_utf8(text) {
         Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
-        Err(error) => bail!(
-            "line {}: not UTF-8",
-            1 + line_ends(&text[..error.valid_up_to()])
-        ),
+        Err(error) => bail!("line {}: not UTF-8", 1 + line_ends(&text[..error.valid_up_to()])),
     };
     let webhooks = split(text)?;
     let Some(first) = webhooks.first() else {
         bail!("it holds no webhook; expected one JSON object a line, or one JSON array");
     };
-    let mut refusals = webhooks
-        .iter()
-        .map(|webhook| webhook::parse(webhook.body.as_bytes()).err());
+    let mut refusals = webhooks.iter().map(|webhook| webhook::parse(webhook.body.as_bytes()).err());
     if let Some(Some(refusal)) = refusals.next()
         && refusals.all(|refusal| refusal.is_some())
     {
@@ -95,9 +88,7 @@ fn parse(text: &[u8]) -> anyhow::Result<Vec<Webhook>> {
 fn split(text: &str) -> anyhow::Result<Vec<Webhook>> {
     let bodies: Result<Vec<&RawValue>, _> = match text.trim_start().starts_with('[') {
         true => serde_json::from_str(text),
-        false => serde_json::Deserializer::from_str(text)
-            .into_iter()
-            .collect(),
+        false => serde_json::Deserializer::from_str(text).into_iter().collect(),
     };
     let mut webhooks = Vec::new();
     let (mut line, mut counted) = (1, 0);
@@ -106,15 +97,9 @@ fn split(text: &str) -> anyhow::Result<Vec<Webhook>> {
         let offset = body.get().as_ptr() as usize - text.as_ptr() as usize;
         line += line_ends(&text.as_bytes()[counted..offset]);
         counted = offset;
-        ensure!(
-            body.get().starts_with('{'),
-            "line {line}: expected a JSON object"
-        );
+        ensure!(body.get().starts_with('{'), "line {line}: expected a JSON object");
         // No string holds a bare line end, so only the blanks between tokens change.
-        webhooks.push(Webhook {
-            line,
-            body: body.get().replace(['\n', '\r'], " "),
-        });
+        webhooks.push(Webhook { line, body: body.get().replace(['\n', '\r'], " ") });
     }
     Ok(webhooks)
 }
@@ -125,8 +110,5 @@ fn line_ends(text: &[u8]) -> usize {
 
 /// The webhooks as a file that [`read`] takes: one a line.
 pub fn to_lines(webhooks: &[Webhook]) -> String {
-    webhooks
-        .iter()
-        .map(|webhook| format!("{}\n", webhook.body))
-        .collect()
+    webhooks.iter().map(|webhook| format!("{}\n", webhook.body)).collect()
 }

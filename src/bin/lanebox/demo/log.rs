@@ -102,11 +102,7 @@ impl Log {
         }
         file.sync_all().with_context(opening)?;
         sync_directory_of(path).with_context(opening)?;
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-            broken: false,
-        })
+        Ok(Self { path: path.to_owned(), file, broken: false })
     }
 
     /// Writes one line and waits until it is on disk.
@@ -116,10 +112,7 @@ impl Log {
     /// After a failure the end of the file is unknown, so every later call fails as well.
     pub fn append<R: Serialize>(&mut self, record: &R) -> anyhow::Result<()> {
         if self.broken {
-            bail!(
-                "the log {} failed before; nothing is written to it",
-                self.path.display()
-            );
+            bail!("the log {} failed before; nothing is written to it", self.path.display());
         }
         let mut line = serde_json::to_vec(record)?;
         line.push(b'\n');
@@ -153,17 +146,12 @@ pub fn read<R: DeserializeOwned>(path: &Path) -> anyhow::Result<Vec<R>> {
 }
 
 fn whole_lines(written: &[u8]) -> &[u8] {
-    let end = written
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |last| last + 1);
+    let end = written.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
     &written[..end]
 }
 
 /// A new file's name is on disk only when its directory is.
 fn sync_directory_of(path: &Path) -> io::Result<()> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }

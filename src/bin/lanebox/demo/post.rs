@@ -41,11 +41,7 @@ impl Poster {
             .max_redirects(0)
             .proxy(None)
             .build();
-        Self {
-            agent: agent.into(),
-            url: url.to_owned(),
-            pause,
-        }
+        Self { agent: agent.into(), url: url.to_owned(), pause }
     }
 
     /// Returns after 200, or after an answer that more posts cannot change. While the receiver is
@@ -68,10 +64,7 @@ impl Poster {
     }
 
     fn once(&self, body: &str) -> Result<u16, ureq::Error> {
-        let request = self
-            .agent
-            .post(&self.url)
-            .header("Content-Type", "application/json");
+        let request = self.agent.post(&self.url).header("Content-Type", "application/json");
         let mut answer = request.send(body)?;
         let http = answer.status().as_u16();
         // Read to its end, so that the connection can be used again.

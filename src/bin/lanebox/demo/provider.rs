@@ -81,10 +81,7 @@ struct Provider {
 }
 
 fn router(args: &ProviderArgs, pause: fn(Duration)) -> anyhow::Result<Router> {
-    let callback = args
-        .callback
-        .as_ref()
-        .filter(|_| args.mode == Mode::Neither);
+    let callback = args.callback.as_ref().filter(|_| args.mode == Mode::Neither);
     let statuses = callback.map(|url| statuses::start(Poster::new(url, pause)));
     let provider = Arc::new(Provider {
         mode: args.mode,
@@ -109,10 +106,7 @@ async fn send(
 ) -> Result<Json<Value>, GraphError> {
     graph::check_path(&version, &phone_number_id)?;
     let message = graph::read(&body)?;
-    let client = headers
-        .get(USER_AGENT)
-        .and_then(|name| name.to_str().ok())
-        .map(str::to_owned);
+    let client = headers.get(USER_AGENT).and_then(|name| name.to_str().ok()).map(str::to_owned);
     let mut held = Held {
         at: Point::BeforeAccept,
         key: message.key.clone(),

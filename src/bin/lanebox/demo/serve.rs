@@ -26,13 +26,9 @@ pub fn url_of(listener: &TcpListener) -> anyhow::Result<String> {
 /// Serves for good, on this thread. Handlers that wait for a disk use `spawn_blocking`.
 pub fn run(listener: TcpListener, router: Router) -> anyhow::Result<()> {
     listener.set_nonblocking(true)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        axum::serve(listener, router)
-            .await
-            .context("the server stopped")
+        axum::serve(listener, router).await.context("the server stopped")
     })
 }

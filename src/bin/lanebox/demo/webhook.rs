@@ -124,9 +124,7 @@ fn read_change(change: &Node<'_>, happenings: &mut Vec<Happening>) -> Result<(),
         happenings.push(ignored(format!("the platform reports {error}")));
     }
     if happenings.len() == before {
-        happenings.push(ignored(
-            "a change of `messages` without messages, statuses or errors",
-        ));
+        happenings.push(ignored("a change of `messages` without messages, statuses or errors"));
     }
     Ok(())
 }
@@ -170,10 +168,7 @@ fn why_not_ours(field: &str) -> String {
         | "group_settings_update"
         | "group_status_update" => "not part of a conversation with one contact",
         _ => {
-            return format!(
-                "field `{}` is not one that the demo knows",
-                node::clip(field)
-            );
+            return format!("field `{}` is not one that the demo knows", node::clip(field));
         }
     };
     format!("field `{field}`: {what}")

@@ -8,7 +8,7 @@ use rusqlite::params;
 use super::Running;
 use crate::error::Result;
 use crate::model::id::{JobNo, KindNo, OrgNo};
-use crate::store::Ask;
+use crate::store::jobs::Ask;
 use crate::store::sqlite::place::Place;
 use crate::store::sqlite::tx::Tx;
 
@@ -104,25 +104,14 @@ impl Walk {
         running: &Running,
     ) -> Result<()> {
         let found = tx.one(KIND_GET, [kind], |row| {
-            Ok((
-                row.get::<_, Option<i64>>(0)?,
-                row.get::<_, bool>(1)?,
-                row.get(2)?,
-            ))
+            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, bool>(1)?, row.get(2)?))
         })?;
         let Some((cap, false, owed)) = found else {
             return Ok(());
         };
         let room = cap.map(|cap| cap - running.of_kind.get(&kind).copied().unwrap_or(0));
         if room.is_none_or(|room| room > 0) {
-            self.lines.push(Line {
-                kind,
-                room,
-                stored_owed: owed,
-                owed,
-                short,
-                next: None,
-            });
+            self.lines.push(Line { kind, room, stored_owed: owed, owed, short, next: None });
         }
         Ok(())
     }
@@ -175,11 +164,7 @@ impl Walk {
     // The nearest org of the circle that has something; its heads become buckets, and the pointers move on.
     fn next_org(&mut self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
         loop {
-            let nearest = self
-                .lines
-                .iter()
-                .filter_map(|line| Some(line.next?.0))
-                .min();
+            let nearest = self.lines.iter().filter_map(|line| Some(line.next?.0)).min();
             let wrapped = matches!(self.turn, Turn::Circle { wrapped: true });
             let org = match nearest {
                 Some(org) if self.visits_left > 0 && !(wrapped && org > self.from) => org,
@@ -197,10 +182,7 @@ impl Walk {
                 if let Some((at, head)) = self.lines[i].next
                     && at == org
                 {
-                    let bucket = Bucket {
-                        rows: VecDeque::from([head]),
-                        ended: false,
-                    };
+                    let bucket = Bucket { rows: VecDeque::from([head]), ended: false };
                     self.buckets.insert((self.lines[i].kind, org), bucket);
                     self.lines[i].next = self.first_after(tx, self.lines[i].kind, org)?;
                 }
@@ -224,23 +206,12 @@ impl Walk {
     ) -> Result<Option<(OrgNo, Place)>> {
         tx.one(ORG_LOOP, params![self.alone, kind, after], |row| {
             let org = row.get(0)?;
-            Ok((
-                org,
-                self.place(kind, org, row.get(1)?, row.get(2)?, row.get(3)?),
-            ))
+            Ok((org, self.place(kind, org, row.get(1)?, row.get(2)?, row.get(3)?)))
         })
     }
 
     fn place(&self, kind: KindNo, org: OrgNo, priority: i64, run_at: i64, id: JobNo) -> Place {
-        Place {
-            id,
-            org,
-            kind,
-            lane: None,
-            priority,
-            run_at,
-            alone: self.alone,
-        }
+        Place { id, org, kind, lane: None, priority, run_at, alone: self.alone }
     }
 
     // The best head of the org's open kinds whose turn it is.
@@ -286,12 +257,7 @@ impl Walk {
 
     fn head(&mut self, tx: &Tx<'_>, i: usize, org: OrgNo, left: usize) -> Result<Option<Place>> {
         let kind = self.lines[i].kind;
-        let live = self
-            .buckets
-            .values()
-            .filter(|bucket| !bucket.ended)
-            .count()
-            .max(1);
+        let live = self.buckets.values().filter(|bucket| !bucket.ended).count().max(1);
         let Some(bucket) = self.buckets.get_mut(&(kind, org)) else {
             return Ok(None);
         };
@@ -301,15 +267,7 @@ impl Walk {
             let alone = self.alone;
             let rows = tx.all(BUCKET, params![alone, kind, org, most], |row| {
                 let (priority, run_at, id) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(Place {
-                    id,
-                    org,
-                    kind,
-                    lane: None,
-                    priority,
-                    run_at,
-                    alone,
-                })
+                Ok(Place { id, org, kind, lane: None, priority, run_at, alone })
             })?;
             bucket.ended = rows.is_empty();
             bucket.rows = rows.into();
@@ -374,18 +332,10 @@ impl Walk {
     /// Stores what is owed. Where the next claim begins, if that has changed: behind the org that was served last, or
     /// behind the last one visited when the visits of this claim were used up.
     pub(super) fn end(self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
-        for line in self
-            .lines
-            .iter()
-            .filter(|line| line.owed != line.stored_owed)
-        {
+        for line in self.lines.iter().filter(|line| line.owed != line.stored_owed) {
             tx.run(KIND_OWED, params![line.kind, line.owed])?;
         }
-        Ok(if self.visits_left == 0 {
-            Some(self.visited)
-        } else {
-            self.served
-        })
+        Ok(if self.visits_left == 0 { Some(self.visited) } else { self.served })
     }
 }
 

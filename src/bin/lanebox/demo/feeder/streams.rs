@@ -10,10 +10,7 @@ const STREAMS: usize = 8;
 /// The streams, each in the order of the input. Contacts that share a webhook share a stream.
 pub fn streams(webhooks: &[Webhook]) -> Vec<Vec<&Webhook>> {
     let mut groups = Groups::default();
-    let places: Vec<usize> = webhooks
-        .iter()
-        .map(|webhook| groups.place(webhook))
-        .collect();
+    let places: Vec<usize> = webhooks.iter().map(|webhook| groups.place(webhook)).collect();
     let mut streams = vec![Vec::new(); STREAMS];
     for (webhook, place) in webhooks.iter().zip(places) {
         streams[groups.root(place) % STREAMS].push(webhook);

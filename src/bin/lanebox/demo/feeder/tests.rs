@@ -47,10 +47,7 @@ impl Receiver {
 
     fn taken(&self) -> Vec<String> {
         let seen = self.seen.lock();
-        seen.iter()
-            .filter(|(_, http)| *http == 200)
-            .map(|(body, _)| body.clone())
-            .collect()
+        seen.iter().filter(|(_, http)| *http == 200).map(|(body, _)| body.clone()).collect()
     }
 }
 
@@ -63,10 +60,7 @@ fn webhook(line: usize, from: &[&str], text: &str) -> Webhook {
     let value = json!({"metadata": {"phone_number_id": "1"}, "messages": messages});
     let change = json!({"field": "messages", "value": value});
     let body = json!({"object": "whatsapp_business_account", "entry": [{"changes": [change]}]});
-    Webhook {
-        line,
-        body: body.to_string(),
-    }
+    Webhook { line, body: body.to_string() }
 }
 
 fn feed_all(webhooks: &[Webhook], receiver: &Receiver, path: &Path) -> Tally {
@@ -79,21 +73,12 @@ fn each_webhook_is_repeated_until_200_and_then_on_record() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("feeder.jsonl");
     let receiver = Receiver::start(0, |_, before| [503, 500, 429, 200][before.min(3)]);
-    let webhooks = [
-        webhook(1, &["4915"], "hi"),
-        webhook(2, &["4915", "1650"], "Stop"),
-    ];
+    let webhooks = [webhook(1, &["4915"], "hi"), webhook(2, &["4915", "1650"], "Stop")];
 
     let before = clock::now_ms();
     let tally = feed_all(&webhooks, &receiver, &path);
 
-    assert_eq!(
-        tally,
-        Tally {
-            acknowledged: 2,
-            refused: 0
-        }
-    );
+    assert_eq!(tally, Tally { acknowledged: 2, refused: 0 });
     let mut records: Vec<FeederRecord> = log::read(&path).unwrap();
     for record in &mut records {
         assert!((before..=clock::now_ms()).contains(&record.at_ms));
@@ -114,13 +99,7 @@ fn each_webhook_is_repeated_until_200_and_then_on_record() {
     };
     let expected = [
         record(1, vec![message("wamid.1.0", "4915", false)]),
-        record(
-            2,
-            vec![
-                message("wamid.2.0", "4915", true),
-                message("wamid.2.1", "1650", true),
-            ],
-        ),
+        record(2, vec![message("wamid.2.0", "4915", true), message("wamid.2.1", "1650", true)]),
     ];
     assert_eq!(records, expected);
 }
@@ -143,27 +122,12 @@ fn a_webhook_that_will_never_be_taken_is_refused_once_and_the_next_one_goes_on()
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("feeder.jsonl");
     let receiver = Receiver::start(0, |body, _| if body.starts_with("{}") { 400 } else { 200 });
-    let webhooks = [
-        Webhook {
-            line: 1,
-            body: "{}".to_owned(),
-        },
-        webhook(2, &["4915"], "hi"),
-    ];
+    let webhooks = [Webhook { line: 1, body: "{}".to_owned() }, webhook(2, &["4915"], "hi")];
 
-    assert_eq!(
-        feed_all(&webhooks, &receiver, &path),
-        Tally {
-            acknowledged: 1,
-            refused: 1
-        }
-    );
+    assert_eq!(feed_all(&webhooks, &receiver, &path), Tally { acknowledged: 1, refused: 1 });
     let mut records: Vec<FeederRecord> = log::read(&path).unwrap();
     records.sort_by_key(|record| record.line);
-    assert_eq!(
-        (records[0].what, records[0].http, records[0].posts),
-        (Answer::Refused, 400, 1)
-    );
+    assert_eq!((records[0].what, records[0].http, records[0].posts), (Answer::Refused, 400, 1));
     assert_eq!(records[0].messages, []);
     assert_eq!(records[1].what, Answer::Acknowledged);
 }
@@ -187,10 +151,7 @@ fn bodies_by_contact(bodies: impl IntoIterator<Item = String>) -> HashMap<String
     let mut by_contact: HashMap<String, Vec<String>> = HashMap::new();
     for body in bodies {
         for message in messages_of(&body) {
-            by_contact
-                .entry(message.from)
-                .or_default()
-                .push(body.clone());
+            by_contact.entry(message.from).or_default().push(body.clone());
         }
     }
     by_contact
@@ -209,8 +170,6 @@ fn contacts_that_share_a_webhook_share_a_stream_and_others_spread() {
     let one: Vec<_> = streams(&shared).iter().map(lines).collect();
     assert_eq!(one, [[1, 2, 3, 4, 5]]);
 
-    let apart: Vec<_> = (0..20)
-        .map(|n| webhook(n, &[&format!("{n}")], "hi"))
-        .collect();
+    let apart: Vec<_> = (0..20).map(|n| webhook(n, &[&format!("{n}")], "hi")).collect();
     assert_eq!(streams(&apart).len(), 8);
 }

@@ -54,24 +54,13 @@ struct Traffic {
 impl Traffic {
     fn new(seed: u64) -> Self {
         let rng = Rng::with_seed(seed);
-        Self {
-            rng,
-            second: FIRST_SECOND,
-            count: 0,
-            last: None,
-            bodies: Vec::new(),
-        }
+        Self { rng, second: FIRST_SECOND, count: 0, last: None, bodies: Vec::new() }
     }
 
     fn person(&mut self, n: u32, messages: u32) -> Person {
         let country = ["55119", "1650", "4915", "97250", "9715"][self.rng.usize(..5)];
         let number = format!("{country}{:08}", 10_000_000 + n);
-        Person {
-            number,
-            name: say::name(&mut self.rng),
-            left: messages,
-            will_stop: false,
-        }
+        Person { number, name: say::name(&mut self.rng), left: messages, will_stop: false }
     }
 
     /// One person writes, now and then twice within seconds; then other things happen.

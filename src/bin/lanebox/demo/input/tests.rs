@@ -6,9 +6,7 @@ use super::super::webhook::{Happening, Inbound, Kind};
 use super::*;
 
 fn happenings(webhooks: &[Webhook]) -> Vec<Happening> {
-    let taken = webhooks
-        .iter()
-        .map(|webhook| webhook::parse(webhook.body.as_bytes()).unwrap());
+    let taken = webhooks.iter().map(|webhook| webhook::parse(webhook.body.as_bytes()).unwrap());
     taken.flatten().collect()
 }
 
@@ -17,17 +15,11 @@ fn inbound(webhooks: &[Webhook]) -> Vec<Inbound> {
         Happening::Inbound(inbound) => Some(inbound),
         _ => None,
     };
-    happenings(webhooks)
-        .into_iter()
-        .filter_map(message)
-        .collect()
+    happenings(webhooks).into_iter().filter_map(message).collect()
 }
 
 fn wamids(messages: &[Inbound]) -> HashSet<&str> {
-    messages
-        .iter()
-        .map(|message| message.wamid.as_str())
-        .collect()
+    messages.iter().map(|message| message.wamid.as_str()).collect()
 }
 
 #[test]
@@ -35,17 +27,9 @@ fn the_sample_holds_every_kind_of_traffic() {
     let webhooks = parse(SAMPLE.as_bytes()).unwrap();
     let messages = inbound(&webhooks);
     let kinds: HashSet<_> = messages.iter().map(|m| format!("{:?}", m.kind)).collect();
-    assert_eq!(
-        kinds.len(),
-        14,
-        "every kind that the reader knows: {kinds:?}"
-    );
+    assert_eq!(kinds.len(), 14, "every kind that the reader knows: {kinds:?}");
     assert!(wamids(&messages).len() < messages.len(), "duplicates");
-    assert!(
-        messages
-            .iter()
-            .any(|m| m.kind == Kind::Image && m.text.is_none())
-    );
+    assert!(messages.iter().any(|m| m.kind == Kind::Image && m.text.is_none()));
     let text = |m: &Inbound, c: char| m.text.as_ref().is_some_and(|text| text.contains(c));
     assert!(messages.iter().any(|m| text(m, '😊')) && messages.iter().any(|m| text(m, 'م')));
     let apart = |pair: &[Inbound]| {
@@ -54,31 +38,15 @@ fn the_sample_holds_every_kind_of_traffic() {
     assert!(messages.windows(2).any(apart), "two messages seconds apart");
 
     let after_stop = |stop: &Inbound| {
-        let later = messages
-            .iter()
-            .skip_while(|m| m.wamid != stop.wamid)
-            .skip(1);
+        let later = messages.iter().skip_while(|m| m.wamid != stop.wamid).skip(1);
         later.filter(|m| m.from == stop.from).count()
     };
-    let stops: Vec<_> = messages
-        .iter()
-        .filter(|m| m.is_stop)
-        .map(after_stop)
-        .collect();
-    assert_eq!(
-        stops,
-        [0, 1],
-        "one STOP that nothing follows, and one with a message after it"
-    );
+    let stops: Vec<_> = messages.iter().filter(|m| m.is_stop).map(after_stop).collect();
+    assert_eq!(stops, [0, 1], "one STOP that nothing follows, and one with a message after it");
 
     let all = happenings(&webhooks);
     assert!(all.iter().any(|h| matches!(h, Happening::Status(_))));
-    assert!(
-        all.iter()
-            .filter(|h| matches!(h, Happening::Ignored { .. }))
-            .count()
-            >= 7
-    );
+    assert!(all.iter().filter(|h| matches!(h, Happening::Ignored { .. })).count() >= 7);
 }
 
 #[test]
@@ -94,20 +62,13 @@ fn generated_traffic_has_the_size_that_was_asked_for_and_one_stop() {
         let all = inbound(&webhooks);
         let unique = wamids(&all);
         assert!(unique.len() < all.len(), "duplicates");
-        let stops: HashSet<_> = all
-            .iter()
-            .filter(|m| m.is_stop)
-            .map(|m| (&m.wamid, &m.from))
-            .collect();
+        let stops: HashSet<_> =
+            all.iter().filter(|m| m.is_stop).map(|m| (&m.wamid, &m.from)).collect();
         assert_eq!(stops.len(), usize::from(contacts > 1));
         assert_eq!(unique.len(), (contacts * messages) as usize + stops.len());
         let people: HashSet<_> = all.iter().map(|m| &m.from).collect();
         assert_eq!(people.len(), contacts as usize);
-        assert!(
-            happenings(&webhooks)
-                .iter()
-                .any(|h| matches!(h, Happening::Status(_)))
-        );
+        assert!(happenings(&webhooks).iter().any(|h| matches!(h, Happening::Status(_))));
         let lines: Vec<_> = webhooks.iter().map(|webhook| webhook.line).collect();
         assert_eq!(lines, (1..=webhooks.len()).collect::<Vec<_>>());
     }
@@ -119,15 +80,9 @@ fn a_message_follows_the_generated_stop() {
     let mut order: HashMap<&str, Vec<bool>> = HashMap::new();
     let mut seen = HashSet::new();
     for message in all.iter().filter(|message| seen.insert(&message.wamid)) {
-        order
-            .entry(&message.from)
-            .or_default()
-            .push(message.is_stop);
+        order.entry(&message.from).or_default().push(message.is_stop);
     }
-    let with_stop: Vec<_> = order
-        .values()
-        .filter(|person| person.contains(&true))
-        .collect();
+    let with_stop: Vec<_> = order.values().filter(|person| person.contains(&true)).collect();
     assert_eq!(with_stop, [&vec![false, false, false, true, false]]);
 }
 
@@ -143,10 +98,7 @@ fn a_file_may_be_lines_or_an_array_and_may_span_lines() {
     let tall = "{\n \"object\": \"whatsapp_business_account\",\r\n \"entry\": []\n}";
     let body_and_line = |text: &str| -> Vec<(usize, String)> {
         let webhooks = parse(text.as_bytes()).unwrap();
-        webhooks
-            .into_iter()
-            .map(|webhook| (webhook.line, webhook.body))
-            .collect()
+        webhooks.into_iter().map(|webhook| (webhook.line, webhook.body)).collect()
     };
     let flat = tall.replace(['\n', '\r'], " ");
     let lines = format!("\u{feff}{one}\n\n  {tall}\r\n{one}");
@@ -169,28 +121,17 @@ fn a_bad_file_is_told_by_its_line() {
     assert!(error(format!("[{one},\n[]]").as_bytes()).contains("line 2: expected a JSON object"));
     assert!(error(b"{}\n{}\xff").contains("line 2: not UTF-8"));
     let foreign = error(b"\n{\"object\":\"page\"}\n");
-    assert!(
-        foreign.contains("not one webhook") && foreign.contains("line 2"),
-        "{foreign}"
-    );
+    assert!(foreign.contains("not one webhook") && foreign.contains("line 2"), "{foreign}");
 }
 
 #[test]
 fn a_refused_body_among_others_is_still_played() {
     let one = r#"{"object":"whatsapp_business_account","entry":[]}"#;
-    assert_eq!(
-        parse(format!("{{\"a\":1,\"a\":2}}\n{one}").as_bytes())
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(parse(format!("{{\"a\":1,\"a\":2}}\n{one}").as_bytes()).unwrap().len(), 2);
 }
 
 #[test]
 fn a_missing_file_is_named() {
-    let error = format!(
-        "{:#}",
-        read(Path::new("no/such/webhooks.jsonl")).unwrap_err()
-    );
+    let error = format!("{:#}", read(Path::new("no/such/webhooks.jsonl")).unwrap_err());
     assert!(error.contains("no/such/webhooks.jsonl"), "{error}");
 }

@@ -76,9 +76,6 @@ fn a_log_that_failed_stays_closed() {
 fn a_log_in_a_directory_that_is_not_there_says_which() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("no/feeder.jsonl");
-    let error = Log::open(&path)
-        .err()
-        .map(|error| format!("{error:#}"))
-        .unwrap();
+    let error = Log::open(&path).err().map(|error| format!("{error:#}")).unwrap();
     assert!(error.contains("no/feeder.jsonl"), "{error}");
 }

@@ -47,12 +47,7 @@ pub struct GraphError {
 
 impl GraphError {
     fn new(http: StatusCode, code: u32, title: &'static str, details: impl Into<String>) -> Self {
-        Self {
-            http,
-            code,
-            title,
-            details: details.into(),
-        }
+        Self { http, code, title, details: details.into() }
     }
 
     fn invalid(details: impl Into<String>) -> Self {
@@ -62,22 +57,12 @@ impl GraphError {
     /// Nothing was accepted; later it may be.
     pub fn unavailable() -> Self {
         let details = "A service is temporarily unavailable.";
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            131_016,
-            "Service unavailable",
-            details,
-        )
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, 131_016, "Service unavailable", details)
     }
 
     /// The provider itself is broken: whether it accepted is not known.
     pub fn broken(details: String) -> Self {
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            131_000,
-            "Something went wrong",
-            details,
-        )
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, 131_000, "Something went wrong", details)
     }
 
     pub fn no_lookup() -> Self {
@@ -86,12 +71,7 @@ impl GraphError {
     }
 
     pub fn not_found() -> Self {
-        Self::new(
-            StatusCode::NOT_FOUND,
-            803,
-            "Not found",
-            "No message was taken with that key.",
-        )
+        Self::new(StatusCode::NOT_FOUND, 803, "Not found", "No message was taken with that key.")
     }
 }
 
@@ -111,26 +91,14 @@ impl IntoResponse for GraphError {
 /// `vNN.0` and digits, as the API's addresses are.
 pub fn check_path(version: &str, phone_number_id: &str) -> Result<(), GraphError> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
-    let version_is_known = version
-        .strip_prefix('v')
-        .and_then(|number| number.split_once('.'));
+    let version_is_known = version.strip_prefix('v').and_then(|number| number.split_once('.'));
     if version_is_known.is_none_or(|(major, minor)| !is_number(major) || !is_number(minor)) {
         let details = "Expected a version such as v24.0.";
-        return Err(GraphError::new(
-            StatusCode::NOT_FOUND,
-            2500,
-            "Unknown path",
-            details,
-        ));
+        return Err(GraphError::new(StatusCode::NOT_FOUND, 2500, "Unknown path", details));
     }
     if !is_number(phone_number_id) {
         let details = "Expected the digits of a phone number id.";
-        return Err(GraphError::new(
-            StatusCode::NOT_FOUND,
-            2500,
-            "Unknown path",
-            details,
-        ));
+        return Err(GraphError::new(StatusCode::NOT_FOUND, 2500, "Unknown path", details));
     }
     Ok(())
 }
@@ -143,31 +111,18 @@ pub fn read(body: &[u8]) -> Result<Message, GraphError> {
         return Err(GraphError::invalid("messaging_product must be whatsapp"));
     }
     if request.kind.as_deref().unwrap_or("text") != "text" {
-        return Err(GraphError::invalid(
-            "this provider sends messages of type text only",
-        ));
+        return Err(GraphError::invalid("this provider sends messages of type text only"));
     }
-    let recipient = request
-        .to
-        .or(request.recipient)
-        .filter(|to| !to.trim().is_empty());
+    let recipient = request.to.or(request.recipient).filter(|to| !to.trim().is_empty());
     let to = recipient.ok_or_else(|| GraphError::invalid("to (or recipient) is missing"))?;
-    let Text { body: text } = request
-        .text
-        .ok_or_else(|| GraphError::invalid("text.body is missing"))?;
+    let Text { body: text } =
+        request.text.ok_or_else(|| GraphError::invalid("text.body is missing"))?;
     if !(1..=MAX_TEXT).contains(&text.chars().count()) {
-        return Err(GraphError::invalid(
-            "text.body must have 1 to 4096 characters",
-        ));
+        return Err(GraphError::invalid("text.body must have 1 to 4096 characters"));
     }
     let key = request.biz_opaque_callback_data;
-    if key
-        .as_ref()
-        .is_some_and(|key| key.chars().count() > MAX_CALLBACK_DATA)
-    {
-        return Err(GraphError::invalid(
-            "biz_opaque_callback_data has more than 512 characters",
-        ));
+    if key.as_ref().is_some_and(|key| key.chars().count() > MAX_CALLBACK_DATA) {
+        return Err(GraphError::invalid("biz_opaque_callback_data has more than 512 characters"));
     }
     Ok(Message { key, to, text })
 }
@@ -179,10 +134,7 @@ pub enum Recipient {
 }
 
 pub fn recipient(to: &str) -> Recipient {
-    if to
-        .chars()
-        .all(|c| c.is_ascii_digit() || "+ -()".contains(c))
-    {
+    if to.chars().all(|c| c.is_ascii_digit() || "+ -()".contains(c)) {
         Recipient::WaId(to.chars().filter(char::is_ascii_digit).collect())
     } else {
         Recipient::UserId(to.to_owned())

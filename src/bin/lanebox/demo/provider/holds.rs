@@ -78,12 +78,7 @@ impl Holds {
         };
         // Late or not, the answer is the list as it is.
         let _ = tokio::time::timeout(Duration::from_millis(wait_ms), arrival).await;
-        self.waiting
-            .lock()
-            .held
-            .iter()
-            .map(|(held, _)| held.clone())
-            .collect()
+        self.waiting.lock().held.iter().map(|(held, _)| held.clone()).collect()
     }
 
     /// Lets all go on and disarms the rest. Returns how many were held.

@@ -71,9 +71,7 @@ impl Intake {
             wamid,
             client,
         };
-        self.log
-            .append(&record)
-            .map_err(|error| GraphError::broken(format!("{error:#}")))?;
+        self.log.append(&record).map_err(|error| GraphError::broken(format!("{error:#}")))?;
         if what == Taken::Accepted {
             self.remember(&record);
             self.tell(&record);
@@ -92,9 +90,7 @@ impl Intake {
         }
         self.accepted += 1;
         if let Some(key) = &record.key {
-            self.by_key
-                .entry(key.clone())
-                .or_insert_with(|| record.clone());
+            self.by_key.entry(key.clone()).or_insert_with(|| record.clone());
         }
     }
 
@@ -126,10 +122,7 @@ struct Chance {
 
 impl Chance {
     fn new(seed: u64, n: u32) -> Self {
-        Self {
-            rng: Rng::with_seed(seed),
-            n,
-        }
+        Self { rng: Rng::with_seed(seed), n }
     }
 
     fn strikes(&mut self) -> bool {

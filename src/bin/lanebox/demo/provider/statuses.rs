@@ -16,10 +16,7 @@ pub fn start(poster: Poster) -> Sender<ProviderRecord> {
             for state in ["sent", "delivered"] {
                 let delivery = poster.post(&status(&record, state).to_string());
                 if !delivery.is_acknowledged() {
-                    eprintln!(
-                        "the status of {} was refused: {}",
-                        record.wamid, delivery.http
-                    );
+                    eprintln!("the status of {} was refused: {}", record.wamid, delivery.http);
                 }
             }
         }

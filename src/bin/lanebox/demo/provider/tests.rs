@@ -40,11 +40,7 @@ impl Running {
         let dir = tempfile::tempdir().unwrap();
         let url = Self::serve(&dir, mode, change);
         let config = Agent::config_builder().http_status_as_error(false).build();
-        Self {
-            url,
-            dir,
-            agent: config.into(),
-        }
+        Self { url, dir, agent: config.into() }
     }
 
     fn serve(dir: &TempDir, mode: Mode, change: impl FnOnce(&mut ProviderArgs)) -> String {
@@ -59,22 +55,11 @@ impl Running {
 
     fn post(&self, path: &str, body: &str) -> (u16, Value) {
         let url = format!("{}{path}", self.url);
-        read(
-            self.agent
-                .post(url)
-                .header("User-Agent", "worker-1")
-                .send(body)
-                .unwrap(),
-        )
+        read(self.agent.post(url).header("User-Agent", "worker-1").send(body).unwrap())
     }
 
     fn get(&self, path: &str) -> (u16, Value) {
-        read(
-            self.agent
-                .get(format!("{}{path}", self.url))
-                .call()
-                .unwrap(),
-        )
+        read(self.agent.get(format!("{}{path}", self.url)).call().unwrap())
     }
 
     fn send(&self, key: &str, text: &str) -> (u16, Value) {
@@ -88,10 +73,7 @@ impl Running {
 
 fn read(mut answer: ureq::http::Response<ureq::Body>) -> (u16, Value) {
     let http = answer.status().as_u16();
-    (
-        http,
-        serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap(),
-    )
+    (http, serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap())
 }
 
 fn request(key: &str, text: &str) -> String {
@@ -143,10 +125,7 @@ fn a_person_without_a_visible_number_is_a_recipient() {
         "text": {"body": "hi"}});
     let (http, answer) = provider.post("/v24.0/1/messages", &body.to_string());
     assert_eq!(http, 200);
-    assert_eq!(
-        answer["contacts"],
-        json!([{"input": "US.1349", "user_id": "US.1349"}])
-    );
+    assert_eq!(answer["contacts"], json!([{"input": "US.1349", "user_id": "US.1349"}]));
     assert_eq!(provider.log()[0].key, None);
 }
 
@@ -158,10 +137,7 @@ fn dedupe_gives_a_repeated_key_its_first_answer_and_sends_nothing() {
     let (_, other) = provider.send("key-2", "two");
     assert_eq!((http, &again), (200, &first));
     assert_ne!(wamid(&other), wamid(&first));
-    assert_eq!(
-        whats(&provider.log()),
-        [Taken::Accepted, Taken::Repeat, Taken::Accepted]
-    );
+    assert_eq!(whats(&provider.log()), [Taken::Accepted, Taken::Repeat, Taken::Accepted]);
 }
 
 #[test]
@@ -209,34 +185,15 @@ fn a_bad_request_gets_an_error_of_the_graph_api_and_is_not_on_record() {
         (messages, request("k", ""), 400, 100),
         (messages, request("k", &"x".repeat(4097)), 400, 100),
         (messages, request(&"k".repeat(513), "hi"), 400, 100),
-        (
-            messages,
-            json!({"messaging_product": "sms", "to": "1"}).to_string(),
-            400,
-            100,
-        ),
-        (
-            messages,
-            request("k", "hi").replace("\"to\"", "\"x\""),
-            400,
-            100,
-        ),
-        (
-            messages,
-            request("k", "hi").replace("\"type\":\"text\"", "\"type\":\"image\""),
-            400,
-            100,
-        ),
+        (messages, json!({"messaging_product": "sms", "to": "1"}).to_string(), 400, 100),
+        (messages, request("k", "hi").replace("\"to\"", "\"x\""), 400, 100),
+        (messages, request("k", "hi").replace("\"type\":\"text\"", "\"type\":\"image\""), 400, 100),
         ("/24/1/messages", request("k", "hi"), 404, 2500),
         ("/v24.0/me/messages", request("k", "hi"), 404, 2500),
     ];
     for (path, body, status, code) in cases {
         let (http, answer) = provider.post(path, &body);
-        assert_eq!(
-            (http, &answer["error"]["code"]),
-            (status, &json!(code)),
-            "{path} {body}"
-        );
+        assert_eq!((http, &answer["error"]["code"]), (status, &json!(code)), "{path} {body}");
         assert_eq!(answer["error"]["type"], "OAuthException");
         assert!(answer["error"]["error_data"]["details"].is_string());
     }
@@ -247,13 +204,8 @@ fn a_bad_request_gets_an_error_of_the_graph_api_and_is_not_on_record() {
 fn requests_are_turned_away_by_the_seed_before_anything_is_accepted() {
     let answers = || {
         let provider = Running::with(Mode::Neither, |args| args.turn_away_in = 3);
-        let answers: Vec<u16> = (0..30)
-            .map(|n| provider.send(&format!("k{n}"), "hi").0)
-            .collect();
-        assert_eq!(
-            provider.log().len(),
-            answers.iter().filter(|&&http| http == 200).count()
-        );
+        let answers: Vec<u16> = (0..30).map(|n| provider.send(&format!("k{n}"), "hi").0).collect();
+        assert_eq!(provider.log().len(), answers.iter().filter(|&&http| http == 200).count());
         answers
     };
     let first = answers();
@@ -276,10 +228,7 @@ fn a_request_held_after_its_accept_is_on_record_and_unanswered_until_released() 
         assert_eq!(provider.send("key-2", "the next one is not held").0, 200);
         assert!(!sending.is_finished());
 
-        assert_eq!(
-            provider.post("/control/release", "").1,
-            json!({"released": 1})
-        );
+        assert_eq!(provider.post("/control/release", "").1, json!({"released": 1}));
         let (http, answer) = sending.join().unwrap();
         assert_eq!((http, wamid(&answer)), (200, record.wamid.as_str()));
     });
@@ -305,9 +254,6 @@ fn release_disarms_what_nobody_reached() {
     let provider = Running::start(Mode::Dedupe);
     provider.post("/control/hold", "");
     assert_eq!(provider.post("/control/hold", "").1, json!({"armed": 2}));
-    assert_eq!(
-        provider.post("/control/release", "").1,
-        json!({"released": 0})
-    );
+    assert_eq!(provider.post("/control/release", "").1, json!({"released": 0}));
     assert_eq!(provider.send("key-1", "one").0, 200);
 }

@@ -39,10 +39,7 @@ impl Kind {
     /// Only what a person types or taps as words can withdraw consent; a caption describes its
     /// picture.
     fn can_stop(self) -> bool {
-        matches!(
-            self,
-            Self::Text | Self::Button | Self::ButtonReply | Self::ListReply
-        )
+        matches!(self, Self::Text | Self::Button | Self::ButtonReply | Self::ListReply)
     }
 }
 
@@ -61,11 +58,7 @@ pub fn read(message: &Node<'_>, value: &Node<'_>) -> Result<Happening, Refusal> 
     Ok(Happening::Inbound(Inbound {
         wamid: message.need("id")?.id()?.to_owned(),
         from: from.to_owned(),
-        phone_number_id: value
-            .need("metadata")?
-            .need("phone_number_id")?
-            .id()?
-            .to_owned(),
+        phone_number_id: value.need("metadata")?.need("phone_number_id")?.id()?.to_owned(),
         timestamp: timestamp.number()?,
         kind,
         is_stop: kind.can_stop() && text.is_some_and(is_stop),
@@ -106,10 +99,7 @@ fn content<'a>(message: &Node<'a>, word: &str) -> Result<(Kind, Option<&'a str>)
             message.need(word)?.items()?;
             (Kind::Contacts, None)
         }
-        "button" => (
-            Kind::Button,
-            Some(message.need(word)?.need("text")?.text()?),
-        ),
+        "button" => (Kind::Button, Some(message.need(word)?.need("text")?.text()?)),
         "interactive" => choice(&message.need(word)?)?,
         "order" => (Kind::Order, message.need(word)?.text_of("text")?),
         _ => (Kind::Unsupported, None),

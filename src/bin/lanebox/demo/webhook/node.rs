@@ -14,10 +14,7 @@ pub struct Node<'a> {
 
 impl<'a> Node<'a> {
     pub fn root(value: &'a Value) -> Self {
-        Self {
-            value,
-            path: String::new(),
-        }
+        Self { value, path: String::new() }
     }
 
     pub fn value(&self) -> &'a Value {
@@ -25,15 +22,8 @@ impl<'a> Node<'a> {
     }
 
     pub fn refuse(&self, why: impl Into<String>) -> Refusal {
-        let at = if self.path.is_empty() {
-            "body"
-        } else {
-            &self.path
-        };
-        Refusal {
-            at: at.to_owned(),
-            why: why.into(),
-        }
+        let at = if self.path.is_empty() { "body" } else { &self.path };
+        Refusal { at: at.to_owned(), why: why.into() }
     }
 
     /// A member of this object. The API leaves out what it has not, and so `null` is absent.
@@ -42,18 +32,12 @@ impl<'a> Node<'a> {
             return Err(self.mismatch("an object"));
         };
         let member = members.get(key).filter(|value| !value.is_null());
-        Ok(member.map(|value| Node {
-            value,
-            path: self.step(key),
-        }))
+        Ok(member.map(|value| Node { value, path: self.step(key) }))
     }
 
     /// A member that must be there.
     pub fn need(&self, key: &str) -> Result<Node<'a>, Refusal> {
-        let missing = || Refusal {
-            at: self.step(key),
-            why: "missing".to_owned(),
-        };
+        let missing = || Refusal { at: self.step(key), why: "missing".to_owned() };
         self.get(key)?.ok_or_else(missing)
     }
 
@@ -66,10 +50,7 @@ impl<'a> Node<'a> {
         let Value::Array(items) = self.value else {
             return Err(self.mismatch("an array"));
         };
-        let node = |(n, value)| Node {
-            value,
-            path: format!("{}[{n}]", self.path),
-        };
+        let node = |(n, value)| Node { value, path: format!("{}[{n}]", self.path) };
         Ok(items.iter().enumerate().map(node).collect())
     }
 

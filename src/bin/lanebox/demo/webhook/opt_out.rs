@@ -3,14 +3,8 @@
 /// By language, lower case, each a whole message. "cancel" and "end" are missing on purpose: in a
 /// CRM they are mostly about an appointment or an order.
 const WORDS: &[(&str, &str)] = &[
-    (
-        "English",
-        "stop, stop all, stopall, unsubscribe, opt out, opt-out, optout",
-    ),
-    (
-        "Portuguese",
-        "parar, pare, sair, descadastrar, cancelar inscrição",
-    ),
+    ("English", "stop, stop all, stopall, unsubscribe, opt out, opt-out, optout"),
+    ("Portuguese", "parar, pare, sair, descadastrar, cancelar inscrição"),
     ("Spanish", "baja, detener, darse de baja, no molestar"),
     ("French", "arret, arrêt, arrêter, désabonner, désinscrire"),
     ("German", "stopp, abmelden, abbestellen"),
@@ -34,10 +28,7 @@ pub fn is_stop(text: &str) -> bool {
 /// What people and keyboards put around a word: blanks, marks, quotes, direction marks.
 fn is_decoration(c: char) -> bool {
     c.is_whitespace()
-        || matches!(
-            c,
-            '.' | '!' | '\'' | '"' | '\u{201c}' | '\u{201d}' | '\u{3002}' | '\u{ff01}'
-        )
+        || matches!(c, '.' | '!' | '\'' | '"' | '\u{201c}' | '\u{201d}' | '\u{3002}' | '\u{ff01}')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || c == '\u{feff}'
 }

@@ -44,28 +44,19 @@ pub fn read(status: &Node<'_>) -> Result<Happening, Refusal> {
         "failed" => State::Failed,
         "deleted" => State::Deleted,
         other => {
-            return Ok(ignored(format!(
-                "status \"{}\" decides nothing",
-                clip(other)
-            )));
+            return Ok(ignored(format!("status \"{}\" decides nothing", clip(other))));
         }
     };
     let recipient = match status.get("recipient_id")? {
         Some(number) => number,
         None => status.need("recipient_user_id")?,
     };
-    let errors = status
-        .list("errors")?
-        .iter()
-        .map(read_error)
-        .collect::<Result<_, _>>()?;
+    let errors = status.list("errors")?.iter().map(read_error).collect::<Result<_, _>>()?;
     Ok(Happening::Status(Status {
         wamid: status.need("id")?.id()?.to_owned(),
         recipient: recipient.id()?.to_owned(),
         state,
-        biz_opaque_callback_data: status
-            .text_of("biz_opaque_callback_data")?
-            .map(str::to_owned),
+        biz_opaque_callback_data: status.text_of("biz_opaque_callback_data")?.map(str::to_owned),
         errors,
     }))
 }
@@ -76,8 +67,5 @@ pub fn read_error(error: &Node<'_>) -> Result<StatusError, Refusal> {
         Some(title) => title,
         None => error.text_of("message")?.unwrap_or("no title"),
     };
-    Ok(StatusError {
-        code: error.need("code")?.number()?,
-        title: title.to_owned(),
-    })
+    Ok(StatusError { code: error.need("code")?.number()?, title: title.to_owned() })
 }

@@ -13,10 +13,7 @@ use super::{MAX_BODY, Refusal};
 const MAX_DEPTH: usize = 64;
 
 pub fn read(body: &[u8]) -> Result<Value, Refusal> {
-    let refuse = |why: String| Refusal {
-        at: "body".to_owned(),
-        why,
-    };
+    let refuse = |why: String| Refusal { at: "body".to_owned(), why };
     if body.len() > MAX_BODY {
         let why = format!("{} bytes; at most {MAX_BODY} are read", body.len());
         return Err(refuse(why));
@@ -44,8 +41,7 @@ fn first_fault(value: &Value, depth: usize) -> Option<String> {
 }
 
 fn nul_in(what: &str, text: &str) -> Option<String> {
-    text.contains('\0')
-        .then(|| format!("{what} \"{}\" contains a NUL", clip(text)))
+    text.contains('\0').then(|| format!("{what} \"{}\" contains a NUL", clip(text)))
 }
 
 struct Json(Value);
@@ -83,9 +79,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         let number = Number::from_f64(value);
-        number
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("a number without a value"))
+        number.map(Value::Number).ok_or_else(|| E::custom("a number without a value"))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {

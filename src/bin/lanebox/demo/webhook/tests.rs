@@ -17,9 +17,7 @@ fn webhook(mut value: Value) -> Vec<u8> {
 fn change(field: &str, value: Value) -> Vec<u8> {
     let changes = json!([{"field": field, "value": value}]);
     let entry = json!([{"id": "102290129340398", "changes": changes}]);
-    json!({"object": "whatsapp_business_account", "entry": entry})
-        .to_string()
-        .into_bytes()
+    json!({"object": "whatsapp_business_account", "entry": entry}).to_string().into_bytes()
 }
 
 fn message(mut content: Value) -> Value {
@@ -81,86 +79,26 @@ fn each_kind_of_message_is_taken_with_the_words_it_has() {
     let order = json!({"catalog_id": "9", "text": "gift", "product_items": []});
     let cases = [
         (json!({"type": "image", "image": media}), Kind::Image, None),
-        (
-            json!({"type": "image", "image": captioned}),
-            Kind::Image,
-            Some("look"),
-        ),
-        (
-            json!({"type": "video", "video": captioned}),
-            Kind::Video,
-            Some("look"),
-        ),
-        (
-            json!({"type": "document", "document": captioned}),
-            Kind::Document,
-            Some("look"),
-        ),
+        (json!({"type": "image", "image": captioned}), Kind::Image, Some("look")),
+        (json!({"type": "video", "video": captioned}), Kind::Video, Some("look")),
+        (json!({"type": "document", "document": captioned}), Kind::Document, Some("look")),
         (json!({"type": "audio", "audio": media}), Kind::Audio, None),
-        (
-            json!({"type": "sticker", "sticker": media}),
-            Kind::Sticker,
-            None,
-        ),
-        (
-            json!({"type": "location", "location": {"latitude": 1.5}}),
-            Kind::Location,
-            None,
-        ),
-        (
-            json!({"type": "contacts", "contacts": [{}]}),
-            Kind::Contacts,
-            None,
-        ),
-        (
-            json!({"type": "button", "button": {"text": "More"}}),
-            Kind::Button,
-            Some("More"),
-        ),
-        (
-            json!({"type": "interactive", "interactive": button}),
-            Kind::ButtonReply,
-            Some("Yes"),
-        ),
-        (
-            json!({"type": "interactive", "interactive": list}),
-            Kind::ListReply,
-            Some("Express"),
-        ),
-        (
-            json!({"type": "interactive", "interactive": form}),
-            Kind::FormReply,
-            Some("Sent"),
-        ),
-        (
-            json!({"type": "interactive", "interactive": {"type": "x"}}),
-            Kind::Unsupported,
-            None,
-        ),
-        (
-            json!({"type": "order", "order": order}),
-            Kind::Order,
-            Some("gift"),
-        ),
-        (
-            json!({"type": "unsupported", "errors": []}),
-            Kind::Unsupported,
-            None,
-        ),
+        (json!({"type": "sticker", "sticker": media}), Kind::Sticker, None),
+        (json!({"type": "location", "location": {"latitude": 1.5}}), Kind::Location, None),
+        (json!({"type": "contacts", "contacts": [{}]}), Kind::Contacts, None),
+        (json!({"type": "button", "button": {"text": "More"}}), Kind::Button, Some("More")),
+        (json!({"type": "interactive", "interactive": button}), Kind::ButtonReply, Some("Yes")),
+        (json!({"type": "interactive", "interactive": list}), Kind::ListReply, Some("Express")),
+        (json!({"type": "interactive", "interactive": form}), Kind::FormReply, Some("Sent")),
+        (json!({"type": "interactive", "interactive": {"type": "x"}}), Kind::Unsupported, None),
+        (json!({"type": "order", "order": order}), Kind::Order, Some("gift")),
+        (json!({"type": "unsupported", "errors": []}), Kind::Unsupported, None),
         (json!({"type": "unknown"}), Kind::Unsupported, None),
-        (
-            json!({"type": "poll_of_next_year", "x": 1}),
-            Kind::Unsupported,
-            None,
-        ),
+        (json!({"type": "poll_of_next_year", "x": 1}), Kind::Unsupported, None),
     ];
     for (content, kind, text) in cases {
         let inbound = inbound(content.clone());
-        assert_eq!(
-            (inbound.kind, inbound.text.as_deref()),
-            (kind, text),
-            "{content}"
-        );
+        assert_eq!((inbound.kind, inbound.text.as_deref()), (kind, text), "{content}");
         assert!(!inbound.is_stop);
     }
 }
@@ -168,27 +106,12 @@ fn each_kind_of_message_is_taken_with_the_words_it_has() {
 #[test]
 fn messages_that_need_no_reply_are_ignored_with_their_reason() {
     let cases = [
-        (
-            json!({"type": "reaction", "reaction": {"message_id": "wamid.1"}}),
-            "reaction",
-        ),
-        (
-            json!({"type": "system", "system": {"type": "user_changed_number"}}),
-            "nobody wrote",
-        ),
-        (
-            json!({"type": "edit", "edit": {"original_message_id": "wamid.1"}}),
-            "edit",
-        ),
-        (
-            json!({"type": "revoke", "revoke": {"original_message_id": "wamid.1"}}),
-            "withdrawn",
-        ),
+        (json!({"type": "reaction", "reaction": {"message_id": "wamid.1"}}), "reaction"),
+        (json!({"type": "system", "system": {"type": "user_changed_number"}}), "nobody wrote"),
+        (json!({"type": "edit", "edit": {"original_message_id": "wamid.1"}}), "edit"),
+        (json!({"type": "revoke", "revoke": {"original_message_id": "wamid.1"}}), "withdrawn"),
         (json!({"type": "request_welcome"}), "opened"),
-        (
-            json!({"type": "text", "group_id": "g", "text": {"body": "STOP"}}),
-            "group",
-        ),
+        (json!({"type": "text", "group_id": "g", "text": {"body": "STOP"}}), "group"),
     ];
     for (content, reason) in cases {
         let why = why_ignored(&webhook(json!({"messages": [message(content)]})));
@@ -205,19 +128,12 @@ fn a_person_who_hides_the_number_is_known_by_the_user_id() {
         hidden["from"] = absent;
         let contacts = json!([{"user_id": user, "profile": {"name": "Mika"}}]);
         let body = webhook(json!({"contacts": contacts, "messages": [hidden]}));
-        let Happening::Inbound(inbound) = happening(&body) else {
-            panic!("not a message")
-        };
-        assert_eq!(
-            (inbound.from.as_str(), inbound.profile_name.as_deref()),
-            (user, Some("Mika"))
-        );
+        let Happening::Inbound(inbound) = happening(&body) else { panic!("not a message") };
+        assert_eq!((inbound.from.as_str(), inbound.profile_name.as_deref()), (user, Some("Mika")));
     }
     hidden["from"] = json!("16505551234");
     let body = webhook(json!({"messages": [hidden]}));
-    let Happening::Inbound(inbound) = happening(&body) else {
-        panic!("not a message")
-    };
+    let Happening::Inbound(inbound) = happening(&body) else { panic!("not a message") };
     assert_eq!(inbound.from, "16505551234");
 }
 
@@ -237,10 +153,7 @@ fn statuses_carry_their_state_our_key_and_their_errors() {
             "biz_opaque_callback_data": "0198-key", "conversation": {"id": "c"},
             "errors": [{"code": 131_047, "title": "Re-engagement message"}],
         }]}));
-        let errors = vec![StatusError {
-            code: 131_047,
-            title: "Re-engagement message".to_owned(),
-        }];
+        let errors = vec![StatusError { code: 131_047, title: "Re-engagement message".to_owned() }];
         let expected = Status {
             wamid: "wamid.1".to_owned(),
             recipient: "1650".to_owned(),
@@ -258,10 +171,7 @@ fn a_status_without_a_number_or_of_a_new_kind_is_no_reason_to_fail() {
     let Happening::Status(status) = happening(&webhook(json!({"statuses": [hidden]}))) else {
         panic!("not a status")
     };
-    assert_eq!(
-        (status.recipient.as_str(), status.biz_opaque_callback_data),
-        ("US.1", None)
-    );
+    assert_eq!((status.recipient.as_str(), status.biz_opaque_callback_data), ("US.1", None));
     let new = json!({"id": "wamid.1", "status": "warning", "recipient_id": "1650"});
     assert!(why_ignored(&webhook(json!({"statuses": [new]}))).contains("warning"));
 }
@@ -280,11 +190,7 @@ fn changes_of_other_fields_are_ignored_whatever_they_hold() {
         "a_field_of_next_year",
     ];
     for field in fields {
-        for value in [
-            json!({}),
-            json!([1, "x"]),
-            json!({"messages": "not even an array"}),
-        ] {
+        for value in [json!({}), json!([1, "x"]), json!({"messages": "not even an array"})] {
             let why = why_ignored(&change(field, value));
             assert!(why.contains(&format!("`{field}`")), "{why}");
         }
@@ -294,10 +200,7 @@ fn changes_of_other_fields_are_ignored_whatever_they_hold() {
 #[test]
 fn news_of_the_platform_and_empty_webhooks_say_so() {
     let error = json!({"errors": [{"code": 130_429, "message": "Rate limit hit"}]});
-    assert_eq!(
-        why_ignored(&webhook(error)),
-        "the platform reports error 130429: Rate limit hit"
-    );
+    assert_eq!(why_ignored(&webhook(error)), "the platform reports error 130429: Rate limit hit");
     assert!(why_ignored(&webhook(json!({"messages": null}))).contains("without messages"));
     let empty = json!({"object": "whatsapp_business_account", "entry": []}).to_string();
     assert!(why_ignored(empty.as_bytes()).contains("no change"));
@@ -309,11 +212,7 @@ fn one_webhook_may_tell_of_many_things_in_order() {
     let two = message(json!({"type": "reaction", "reaction": {}}));
     let status = json!({"id": "wamid.1", "status": "sent", "recipient_id": "1650"});
     let body = webhook(json!({"messages": [one, two], "statuses": [status]}));
-    let kinds: Vec<_> = parse(&body)
-        .unwrap()
-        .iter()
-        .map(std::mem::discriminant)
-        .collect();
+    let kinds: Vec<_> = parse(&body).unwrap().iter().map(std::mem::discriminant).collect();
     let ignored = Happening::Ignored { why: String::new() };
     assert_eq!(kinds.len(), 3);
     assert_eq!(kinds[1], std::mem::discriminant(&ignored));
@@ -321,41 +220,14 @@ fn one_webhook_may_tell_of_many_things_in_order() {
 
 #[test]
 fn a_word_of_the_table_withdraws_consent_and_nothing_else_does() {
-    let stops = [
-        "STOP",
-        " stop\n",
-        "Stop!",
-        "“stop”",
-        "PARAR",
-        "Sair.",
-        "إيقاف",
-        "\u{200f}הסר",
-        "停止",
-    ];
+    let stops =
+        ["STOP", " stop\n", "Stop!", "“stop”", "PARAR", "Sair.", "إيقاف", "\u{200f}הסר", "停止"];
     for word in stops {
-        assert!(
-            inbound(json!({"type": "text", "text": {"body": word}})).is_stop,
-            "{word}"
-        );
-        assert!(
-            inbound(json!({"type": "button", "button": {"text": word}})).is_stop,
-            "{word}"
-        );
+        assert!(inbound(json!({"type": "text", "text": {"body": word}})).is_stop, "{word}");
+        assert!(inbound(json!({"type": "button", "button": {"text": word}})).is_stop, "{word}");
     }
-    for text in [
-        "don't stop",
-        "stop it",
-        "bus stop",
-        "",
-        "!",
-        "cancel",
-        "STOPPED",
-        "s top",
-    ] {
-        assert!(
-            !inbound(json!({"type": "text", "text": {"body": text}})).is_stop,
-            "{text}"
-        );
+    for text in ["don't stop", "stop it", "bus stop", "", "!", "cancel", "STOPPED", "s top"] {
+        assert!(!inbound(json!({"type": "text", "text": {"body": text}})).is_stop, "{text}");
     }
     let picture = json!({"type": "image", "image": {"caption": "STOP"}});
     assert!(!inbound(picture).is_stop, "a caption describes its picture");

@@ -34,13 +34,8 @@ fn mode_neither_posts_statuses_with_the_key_until_they_are_taken() {
     let provider = Running::with(Mode::Neither, |args| args.callback = Some(url));
     let (_, answer) = provider.send("key-1", "one");
     for state in [StatusState::Sent, StatusState::Delivered] {
-        let Happening::Status(status) = heard.recv().unwrap() else {
-            panic!("not a status")
-        };
-        assert_eq!(
-            (status.wamid.as_str(), status.state),
-            (wamid(&answer), state)
-        );
+        let Happening::Status(status) = heard.recv().unwrap() else { panic!("not a status") };
+        assert_eq!((status.wamid.as_str(), status.state), (wamid(&answer), state));
         assert_eq!(status.biz_opaque_callback_data.as_deref(), Some("key-1"));
         assert_eq!(status.recipient, "16505551234");
     }
@@ -54,15 +49,12 @@ fn one_message_in_ten_never_gets_a_status_by_the_seed() {
             args.callback = Some(url);
             args.lose_in = 10;
         });
-        let sent: Vec<String> = (0..60)
-            .map(|n| wamid(&provider.send(&format!("k{n}"), "hi").1).to_owned())
-            .collect();
+        let sent: Vec<String> =
+            (0..60).map(|n| wamid(&provider.send(&format!("k{n}"), "hi").1).to_owned()).collect();
         let last = provider.log().last().unwrap().wamid.clone();
         let mut told = Vec::new();
         loop {
-            let Happening::Status(status) = heard.recv().unwrap() else {
-                panic!("not a status")
-            };
+            let Happening::Status(status) = heard.recv().unwrap() else { panic!("not a status") };
             let is_last = status.wamid == last;
             if status.state == StatusState::Sent {
                 told.push(status.wamid);
@@ -73,11 +65,7 @@ fn one_message_in_ten_never_gets_a_status_by_the_seed() {
         }
     };
     let (sent, first) = told();
-    assert!(
-        (40..60).contains(&first.len()),
-        "{} of {sent} were told",
-        first.len()
-    );
+    assert!((40..60).contains(&first.len()), "{} of {sent} were told", first.len());
     assert_eq!(told().1, first);
 }
 
@@ -90,8 +78,6 @@ fn the_other_modes_post_no_status() {
     }
     let provider = Running::with(Mode::Neither, |args| args.callback = Some(url));
     let (_, answer) = provider.send("key-2", "two");
-    let Happening::Status(status) = heard.recv().unwrap() else {
-        panic!("not a status")
-    };
+    let Happening::Status(status) = heard.recv().unwrap() else { panic!("not a status") };
     assert_eq!(status.wamid, wamid(&answer), "the first that is told");
 }

@@ -25,33 +25,13 @@ fn a_wrong_or_missing_field_is_named_by_its_path() {
         ("id", Value::Null, "missing"),
         ("id", json!(7), "expected a string, found 7"),
         ("id", json!(""), "expected 1 to 256 bytes, found 0"),
-        (
-            "id",
-            json!("x".repeat(257)),
-            "expected 1 to 256 bytes, found 257",
-        ),
-        (
-            "id",
-            json!("two words"),
-            "an id has no blanks, found \"two words\"",
-        ),
+        ("id", json!("x".repeat(257)), "expected 1 to 256 bytes, found 257"),
+        ("id", json!("two words"), "an id has no blanks, found \"two words\""),
         ("from", json!(["x"]), "expected a string, found an array"),
         ("from", Value::Null, "missing"),
-        (
-            "timestamp",
-            json!("soon"),
-            "expected a whole number, found \"soon\"",
-        ),
-        (
-            "timestamp",
-            json!(-1),
-            "expected Unix seconds between 1970 and 9999",
-        ),
-        (
-            "timestamp",
-            json!(1.5),
-            "expected a whole number, found 1.5",
-        ),
+        ("timestamp", json!("soon"), "expected a whole number, found \"soon\""),
+        ("timestamp", json!(-1), "expected Unix seconds between 1970 and 9999"),
+        ("timestamp", json!(1.5), "expected a whole number, found 1.5"),
         ("type", json!({}), "expected a string, found an object"),
         ("type", Value::Null, "missing"),
         ("text", Value::Null, "missing"),
@@ -59,17 +39,11 @@ fn a_wrong_or_missing_field_is_named_by_its_path() {
     ];
     for (field, value, why) in cases {
         let refusal = refusal_of_message(|text| text[field] = value.clone());
-        let expected = Refusal {
-            at: format!("{at}.{field}"),
-            why: why.to_owned(),
-        };
+        let expected = Refusal { at: format!("{at}.{field}"), why: why.to_owned() };
         assert_eq!(refusal, expected, "{value}");
     }
     let refusal = refusal_of_message(|text| text["text"]["body"] = json!(true));
-    assert_eq!(
-        refusal.to_string(),
-        format!("{at}.text.body: expected a string, found true")
-    );
+    assert_eq!(refusal.to_string(), format!("{at}.text.body: expected a string, found true"));
 }
 
 #[test]
@@ -80,30 +54,12 @@ fn an_envelope_of_another_shape_is_refused() {
         ("[]", "body: expected an object, found an array"),
         ("null", "body: expected an object, found null"),
         ("{}", "object: missing"),
-        (
-            r#"{"object":"page","entry":[]}"#,
-            "object: expected \"whatsapp_business_account\"",
-        ),
-        (
-            r#"{"object":"whatsapp_business_account"}"#,
-            "entry: missing",
-        ),
-        (
-            r#"{"object":"whatsapp_business_account","entry":{}}"#,
-            "entry: expected an array",
-        ),
-        (
-            r#"{"object":"whatsapp_business_account","entry":[1]}"#,
-            "entry[0]: expected an object",
-        ),
-        (
-            r#"{"object":"whatsapp_business_account","entry":[{}]}"#,
-            "entry[0].changes: missing",
-        ),
-        (
-            r#"{"object":"whatsapp_business_account","entry":[]} x"#,
-            "body: trailing characters",
-        ),
+        (r#"{"object":"page","entry":[]}"#, "object: expected \"whatsapp_business_account\""),
+        (r#"{"object":"whatsapp_business_account"}"#, "entry: missing"),
+        (r#"{"object":"whatsapp_business_account","entry":{}}"#, "entry: expected an array"),
+        (r#"{"object":"whatsapp_business_account","entry":[1]}"#, "entry[0]: expected an object"),
+        (r#"{"object":"whatsapp_business_account","entry":[{}]}"#, "entry[0].changes: missing"),
+        (r#"{"object":"whatsapp_business_account","entry":[]} x"#, "body: trailing characters"),
     ];
     for (body, expected) in cases {
         let refusal = refusal(body.as_bytes()).to_string();
@@ -136,11 +92,7 @@ fn depth_and_size_have_their_limits() {
     };
     assert!(parse(nested(63).as_bytes()).is_ok());
     assert_eq!(refusal(nested(64).as_bytes()).why, "nested deeper than 64");
-    assert!(
-        refusal(nested(100_000).as_bytes())
-            .why
-            .contains("recursion limit")
-    );
+    assert!(refusal(nested(100_000).as_bytes()).why.contains("recursion limit"));
 
     let mut huge = br#"{"object":"whatsapp_business_account","entry":[]}"#.to_vec();
     huge.resize(MAX_BODY, b' ');
@@ -153,10 +105,7 @@ fn depth_and_size_have_their_limits() {
 fn a_refusal_quotes_foreign_text_short_and_on_one_line() {
     let refusal = refusal_of_message(|text| text["id"] = json!("\n\u{1b}[2J ".repeat(50)));
     let text = refusal.to_string();
-    assert!(
-        text.len() < 400 && !text.contains(['\n', '\u{1b}']),
-        "{text}"
-    );
+    assert!(text.len() < 400 && !text.contains(['\n', '\u{1b}']), "{text}");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -191,9 +140,7 @@ fn replace(value: &mut Value, n: &mut usize, graft: &Value) {
     *n = n.wrapping_sub(1);
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| replace(item, n, graft)),
-        Value::Object(members) => members
-            .values_mut()
-            .for_each(|item| replace(item, n, graft)),
+        Value::Object(members) => members.values_mut().for_each(|item| replace(item, n, graft)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -1,0 +1,127 @@
+//! The seam of jobs: what the engine asks of a store to accept, take, keep and end work.
+
+use crate::error::Result;
+use crate::model::id::{Held, JobId, KindNo, ProcessNo};
+use crate::model::job::{Enqueued, NewJob};
+use crate::model::verdict::End;
+
+/// Verbs on jobs. Each is one savepoint's worth, answered after the commit that carried it.
+pub(crate) trait Jobs {
+    /// The row number of a kind, made if it is new.
+    fn kind(&self, name: &str) -> Result<KindNo>;
+
+    /// Accepts jobs, all or none; each answer is the new job or the one that has its key.
+    fn enqueue(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>>;
+
+    /// One engine pass in one commit.
+    fn round(&self, round: Round) -> Result<Rounded>;
+}
+
+/// One engine pass in one commit: what ended, what is still held, what was lost, what is taken next.
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    /// Runs that ended.
+    pub(crate) finish: Vec<Finish>,
+    /// Leases to be extended to `lease_ms` from now.
+    pub(crate) renew: Vec<Held>,
+    pub(crate) lease_ms: i64,
+    /// Take back the leases of those who vanished.
+    pub(crate) reap: bool,
+    /// Take work for this process.
+    pub(crate) claim: Option<Ask>,
+}
+
+/// A run that ended.
+#[derive(Debug)]
+pub(crate) struct Finish {
+    pub(crate) held: Held,
+    pub(crate) end: End,
+}
+
+/// What a process can take now.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    pub(crate) process: ProcessNo,
+    /// The kinds that it has code for.
+    pub(crate) kinds: Vec<Handled>,
+    /// Workers that have nothing to do.
+    pub(crate) idle: usize,
+    /// How many jobs of short kinds may be taken beyond the idle workers.
+    pub(crate) ahead: usize,
+    /// How long a lease holds, in milliseconds of the monotonic clock.
+    pub(crate) lease_ms: i64,
+    /// How long a suspect may wait before a busy process runs empty for it.
+    pub(crate) suspect_wait_ms: i64,
+}
+
+/// A kind that a process has code for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handled {
+    pub(crate) kind: KindNo,
+    /// Its recent runs were short: it may be taken ahead of need.
+    pub(crate) short: bool,
+}
+
+/// What a pass did.
+#[derive(Debug, Default)]
+pub(crate) struct Rounded {
+    /// One answer per `finish`, in its order.
+    pub(crate) finished: Vec<Ended>,
+    /// One answer per `renew`, in its order.
+    pub(crate) renewed: Vec<Renewed>,
+    /// Runs whose holder vanished.
+    pub(crate) reaped: Vec<Lost>,
+    /// What was taken.
+    pub(crate) claimed: Vec<Claimed>,
+    /// When the next scheduled job is due.
+    pub(crate) next_due: Option<i64>,
+}
+
+/// What became of a run that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Ended {
+    /// The job is done.
+    Done,
+    /// The job is cancelled: a veto, or a person's wish.
+    Cancelled,
+    /// The job is dead, and a notice says so.
+    Dead,
+    /// It waits to be tried again, at this time.
+    Waits { due: i64 },
+    /// It waits for the fate of a send.
+    Holds,
+    /// The token is not the job's any more: nothing was changed.
+    LeaseLost,
+}
+
+/// What became of a renewal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Renewed {
+    Held { cancel_asked: bool },
+    LeaseLost,
+}
+
+/// A run whose holder vanished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub(crate) held: Held,
+    pub(crate) ended: Ended,
+}
+
+/// A job that this process holds now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Claimed {
+    pub(crate) held: Held,
+    pub(crate) id: JobId,
+    pub(crate) kind: KindNo,
+    pub(crate) version: u32,
+    pub(crate) subject: Option<String>,
+    pub(crate) payload: String,
+    pub(crate) max_attempts: u32,
+    pub(crate) source_event: Option<i64>,
+    pub(crate) consumer: Option<i64>,
+    pub(crate) ordinal: Option<u32>,
+    pub(crate) lease_until: i64,
+}
