@@ -15,6 +15,12 @@ pub(crate) trait Jobs {
 
     /// One engine pass in one commit.
     fn round(&self, round: Round) -> Result<Rounded>;
+
+    /// A person cancels a job: at once if it waits; a running one is asked to stop.
+    fn cancel(&self, job: JobId) -> Result<Cancelled>;
+
+    /// A person starts a dead job again, as a new series with its history and its send identity.
+    fn requeue(&self, job: JobId) -> Result<Requeued>;
 }
 
 /// One engine pass in one commit: what ended, what is still held, what was lost, what is taken next.
@@ -124,4 +130,28 @@ pub(crate) struct Claimed {
     pub(crate) consumer: Option<i64>,
     pub(crate) ordinal: Option<u32>,
     pub(crate) lease_until: i64,
+}
+
+/// What became of a wish to cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Cancelled {
+    /// It waited and is cancelled now.
+    Now,
+    /// It runs and was asked: the send gate refuses at once, an answer of Done or Veto still stands.
+    Asked,
+    /// It had ended before; nothing was changed.
+    Ended,
+}
+
+/// What became of a wish to requeue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Requeued {
+    /// It waits again; `sent` if a send of it was accepted before (it is not sent again).
+    Again { sent: bool },
+    /// It is not dead; nothing was changed.
+    NotDead,
+    /// Its expiry has passed: it would end again unseen; nothing was changed.
+    Expired,
 }

@@ -10,19 +10,9 @@ use super::tx::Tx;
 use crate::error::Result;
 use crate::model::id::JobNo;
 use crate::model::verdict::CancelReason;
+use crate::store::jobs::Cancelled;
 
 const RUNNING_CANCEL: &str = "UPDATE lanebox_running SET cancel_asked = 1 WHERE id = ?1";
-
-/// What became of a wish to cancel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cancelled {
-    /// It waited and is cancelled now.
-    Now,
-    /// It runs and was asked: the send gate refuses at once, an answer of Done or Veto still stands.
-    Asked,
-    /// It had ended before; nothing was changed.
-    Ended,
-}
 
 /// Cancels a job for this reason.
 pub(super) fn cancel(tx: &Tx<'_>, id: JobNo, reason: CancelReason) -> Result<Cancelled> {

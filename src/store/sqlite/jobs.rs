@@ -1,10 +1,11 @@
 //! The verbs of jobs, each handed to the writer.
 
-use super::{SqliteStore, enqueue, names, round};
+use super::{SqliteStore, cancel, enqueue, names, requeue, round, row};
 use crate::error::Result;
-use crate::model::id::KindNo;
+use crate::model::id::{JobId, KindNo};
 use crate::model::job::{Enqueued, NewJob};
-use crate::store::jobs::{Jobs, Round, Rounded};
+use crate::model::verdict::CancelReason;
+use crate::store::jobs::{Cancelled, Jobs, Requeued, Round, Rounded};
 
 impl Jobs for SqliteStore {
     fn kind(&self, name: &str) -> Result<KindNo> {
@@ -19,5 +20,14 @@ impl Jobs for SqliteStore {
 
     fn round(&self, pass: Round) -> Result<Rounded> {
         self.writer.write(move |tx| round::round(tx, &pass))
+    }
+
+    fn cancel(&self, job: JobId) -> Result<Cancelled> {
+        self.writer
+            .write(move |tx| cancel::cancel(tx, row::number_of(tx, job)?, CancelReason::Operator))
+    }
+
+    fn requeue(&self, job: JobId) -> Result<Requeued> {
+        self.writer.write(move |tx| requeue::requeue(tx, row::number_of(tx, job)?))
     }
 }

@@ -11,6 +11,7 @@ use super::row::{self, JobRow, Phase, TriedRow};
 use super::tx::Tx;
 use crate::error::Result;
 use crate::model::id::{JobNo, LaneNo};
+use crate::store::jobs::Requeued;
 
 const FINISHED_TAKE: &str = "DELETE FROM lanebox_finished WHERE id = ?1 AND state = 'dead' RETURNING started_at, token, process, series, attempts, finished_at, error";
 const ATTEMPT_NEW: &str = "INSERT INTO lanebox_attempt(job, token, series, n, process, started_at, ended_at, ended, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'dead', ?8)";
@@ -19,17 +20,6 @@ const PAUSE_DROP_DEAD: &str = "UPDATE lanebox_pause SET dead_job = NULL WHERE la
 const PAUSE_DEL_DEAD: &str = "DELETE FROM lanebox_pause WHERE lane = ?1 AND dead_job = ?2";
 const SENT_ANY: &str = "SELECT EXISTS (SELECT 1 FROM lanebox_send WHERE origin = ?1), \
      EXISTS (SELECT 1 FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state = 'accepted' WHERE s.origin = ?1)";
-
-/// What became of a wish to requeue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Requeued {
-    /// It waits again; `sent` if a send of it was accepted before (it is not sent again).
-    Again { sent: bool },
-    /// It is not dead; nothing was changed.
-    NotDead,
-    /// Its expiry has passed: it would end again unseen; nothing was changed.
-    Expired,
-}
 
 /// Starts a dead job again, at the end of its line; in its old place if its lane stands still for this very job.
 pub(super) fn requeue(tx: &Tx<'_>, id: JobNo) -> Result<Requeued> {

@@ -4,10 +4,11 @@ use rusqlite::{Row, params};
 
 use super::place::Place;
 use super::tx::Tx;
-use crate::error::Result;
-use crate::model::id::{Held, JobNo, KindNo, LaneNo, OrgNo, SendNo, Token};
+use crate::error::{Error, Result};
+use crate::model::id::{Held, JobId, JobNo, KindNo, LaneNo, OrgNo, SendNo, Token};
 use crate::model::verdict::Run;
 
+const JOB_NUMBER: &str = "SELECT id FROM lanebox_job WHERE uuid = ?1";
 const JOB_GET: &str = "SELECT org, kind, lane, priority, run_at, expires_at, source_event, consumer, ordinal FROM lanebox_job WHERE id = ?1";
 const TRIED_GET: &str = "SELECT lane, phase, run_at, series, attempts, lost, lost_alone, postponed, unknowns, sent, waits_send, error FROM lanebox_tried WHERE id = ?1";
 const TRIED_DEL: &str = "DELETE FROM lanebox_tried WHERE id = ?1";
@@ -43,6 +44,12 @@ impl JobRow {
             _ => format!("j{}", self.id),
         }
     }
+}
+
+/// The row of a job that people know by its id.
+pub(super) fn number_of(tx: &Tx<'_>, id: JobId) -> Result<JobNo> {
+    let found = tx.one(JOB_NUMBER, [id], |row| row.get(0))?;
+    found.ok_or_else(|| Error::NotFound { what: "job", id: id.to_string() })
 }
 
 pub(super) fn job(tx: &Tx<'_>, id: JobNo) -> Result<Option<JobRow>> {
