@@ -7,6 +7,7 @@ mod env;
 mod error;
 pub mod hook;
 mod model;
+pub mod people;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -2,7 +2,8 @@
 //! meaning; a commit may carry several, and each is right as if it were alone. SQL never crosses this line.
 
 pub(crate) mod jobs;
+pub(crate) mod people;
 pub(crate) mod sqlite;
 
 /// A store: what a file, or later a server, must be able to do.
-pub(crate) trait Store: jobs::Jobs + Send + Sync {}
+pub(crate) trait Store: jobs::Jobs + people::People + Send + Sync {}

@@ -1,6 +1,7 @@
 //! The store on one SQLite file: a file per verb, SQL beside the function that runs it.
 
 mod again;
+mod audit;
 mod await_evidence;
 mod cancel;
 mod cascade;
@@ -17,6 +18,7 @@ mod migrate;
 mod names;
 mod notify;
 mod pause;
+mod people;
 mod place;
 mod process;
 mod promote;
