@@ -1,111 +1,32 @@
-//! The raw floor: the minimal SQL of the same durable work, beside the store's own passes at the same batch size.
+//! The store's own passes beside the raw floor at the same batch sizes.
+
+mod workload;
 
 use std::path::Path;
-use std::time::Instant;
 
 use lanebox::testing::Bare;
 use lanebox::{Durability, Lane};
-use rusqlite::{Connection, params};
-
-/// The rows that Lanebox keeps, column for column, without a constraint, a fence or a fair turn.
-const SQL: &str = "
-CREATE TABLE job (id INTEGER PRIMARY KEY AUTOINCREMENT, uuid BLOB NOT NULL UNIQUE, org INTEGER, kind INTEGER, version INTEGER, lane INTEGER, subject TEXT, priority INTEGER, run_at INTEGER, max_attempts INTEGER, expires_at INTEGER, source_event INTEGER, consumer INTEGER, ordinal INTEGER, created_at INTEGER, payload TEXT, forgotten_at INTEGER) STRICT;
-CREATE TABLE ready (alone INTEGER, kind INTEGER, org INTEGER, priority INTEGER, run_at INTEGER, id INTEGER, PRIMARY KEY (alone, kind, org, priority, run_at, id)) STRICT, WITHOUT ROWID;
-CREATE TABLE running (id INTEGER PRIMARY KEY, org INTEGER, kind INTEGER, lane INTEGER, run_at INTEGER, token INTEGER, process INTEGER, holder TEXT, lease_until INTEGER, started_at INTEGER, series INTEGER, attempts INTEGER, max_attempts INTEGER, lost INTEGER, lost_alone INTEGER, postponed INTEGER, unknowns INTEGER, alone INTEGER, kept_lane INTEGER, cancel_asked INTEGER, sent INTEGER, progress TEXT) STRICT;
-CREATE UNIQUE INDEX running_lane ON running(lane) WHERE lane IS NOT NULL;
-CREATE TABLE finished (id INTEGER PRIMARY KEY, state TEXT, reason TEXT, finished_at INTEGER, started_at INTEGER, token INTEGER, process INTEGER, series INTEGER, attempts INTEGER, lost INTEGER, error TEXT, notice INTEGER) STRICT;
-CREATE TABLE counter (one INTEGER PRIMARY KEY, token INTEGER NOT NULL) STRICT;
-INSERT INTO counter VALUES (1, 0);";
-
-fn floor(path: &Path, jobs: usize, batch: usize) -> rusqlite::Result<f64> {
-    let conn = Connection::open(path)?;
-    conn.execute_batch(
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=4000;",
-    )?;
-    conn.execute_batch(SQL)?;
-    let payload = format!("{{\"text\":\"{}\"}}", "x".repeat(180));
-    conn.execute_batch("BEGIN")?;
-    for i in 0..jobs {
-        let uuid = (i as u128).to_be_bytes();
-        conn.prepare_cached("INSERT INTO job(uuid, org, kind, version, priority, run_at, max_attempts, created_at, payload) VALUES (?1, 2, 1, 1, 500, 1700000000000, 10, 1700000000000, ?2)")?
-            .execute(params![uuid, payload])?;
-        conn.prepare_cached("INSERT INTO ready VALUES (0, 1, 2, 500, ?1, ?2)")?
-            .execute(params![1_700_000_000_000_i64, conn.last_insert_rowid()])?;
-    }
-    conn.execute_batch("COMMIT")?;
-    let mut begin = conn.prepare("BEGIN IMMEDIATE")?;
-    let mut commit = conn.prepare("COMMIT")?;
-    let mut pick = conn
-        .prepare("SELECT priority, run_at, id FROM ready WHERE alone = 0 AND kind = 1 AND org = 2 ORDER BY priority, run_at, id LIMIT ?1")?;
-    let mut read = conn.prepare("SELECT payload FROM job WHERE id = ?1")?;
-    let mut unready =
-        conn.prepare("DELETE FROM ready WHERE alone = 0 AND kind = 1 AND org = 2 AND priority = ?1 AND run_at = ?2 AND id = ?3")?;
-    let mut run = conn.prepare("INSERT INTO running VALUES (?1, 2, 1, NULL, ?4, ?2, 1, 'thread', ?3, ?4, 1, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, NULL)")?;
-    let mut stop = conn.prepare("DELETE FROM running WHERE id = ?1 AND token = ?2")?;
-    let mut finish = conn.prepare(
-        "INSERT INTO finished VALUES (?1, 'done', NULL, ?2, ?2, ?3, 1, 1, 1, 0, NULL, NULL)",
-    )?;
-    let mut count = conn.prepare("UPDATE counter SET token = ?1")?;
-    let mut held: Vec<(i64, i64)> = Vec::new();
-    let (mut token, mut passes) = (0_i64, 0_u64);
-    let from = Instant::now();
-    loop {
-        begin.execute([])?;
-        for (id, token) in held.drain(..) {
-            stop.execute(params![id, token])?;
-            finish.execute(params![id, 1_700_000_000_000_i64, token])?;
-        }
-        let heads: Vec<(i64, i64, i64)> = pick
-            .query_map([batch as i64], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
-            .collect::<Result<_, _>>()?;
-        for (priority, run_at, id) in heads {
-            let _payload: String = read.query_row([id], |r| r.get(0))?;
-            unready.execute(params![priority, run_at, id])?;
-            token += 1;
-            run.execute(params![id, token, 60_000_i64, 1_700_000_000_000_i64])?;
-            held.push((id, token));
-        }
-        count.execute([token])?;
-        commit.execute([])?;
-        passes += 1;
-        if held.is_empty() {
-            break;
-        }
-    }
-    let rate = jobs as f64 / from.elapsed().as_secs_f64();
-    Ok(rate)
-}
 
 fn store(path: &Path, jobs: usize, batch: usize) -> lanebox::Result<f64> {
     let mut bare = Bare::create(path, Durability::Full)?;
     bare.enqueue(jobs, "noop", |_| Lane::NONE)?;
-    let before = bare.commits();
-    let from = Instant::now();
+    let from = workload::now();
     while bare.pass(batch)? > 0 {}
-    let rate = jobs as f64 / from.elapsed().as_secs_f64();
-    Ok(rate)
-}
-
-fn median(mut of: Vec<f64>) -> f64 {
-    of.sort_by(f64::total_cmp);
-    of[of.len() / 2]
+    Ok(jobs as f64 / from.elapsed().as_secs_f64())
 }
 
 fn main() {
-    let dir =
-        tempfile::tempdir_in(std::env::var("BENCH_DIR").unwrap_or_else(|_| ".".into())).unwrap();
+    let dir = workload::place();
     for batch in [1, 8, 32, 64] {
         let jobs = if batch == 1 { 3_000 } else { 30_000 };
         let (mut floors, mut stores) = (Vec::new(), Vec::new());
-        for round in 0..7 {
-            floors.push(
-                floor(&dir.path().join(format!("f{batch}-{round}.db")), jobs, batch).unwrap(),
-            );
-            stores.push(
-                store(&dir.path().join(format!("s{batch}-{round}.db")), jobs, batch).unwrap(),
-            );
+        for i in 0..workload::repetitions(7) {
+            let floor = dir.path().join(format!("floor-{batch}-{i}.db"));
+            floors.push(workload::floor::drain(&floor, jobs, batch).expect("floor"));
+            let path = dir.path().join(format!("store-{batch}-{i}.db"));
+            stores.push(store(&path, jobs, batch).expect("store"));
         }
-        let (floor, store) = (median(floors), median(stores));
+        let (floor, store) = (workload::median(floors), workload::median(stores));
         println!(
             "batch {batch:>3}: floor {floor:>8.0}, store {store:>8.0} jobs/s, ratio {:.2}",
             store / floor

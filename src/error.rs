@@ -139,6 +139,17 @@ impl Error {
         }
     }
 
+    /// Whether it is about one row of a batch, and not about the file or the disk.
+    pub(crate) fn is_of_one_row(&self) -> bool {
+        match self {
+            Error::Sqlite(error) => {
+                error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
+            }
+            Error::Defect { .. } | Error::Invalid { .. } | Error::Conflict { .. } => true,
+            _ => false,
+        }
+    }
+
     /// After a failed flush or a damaged page nothing that this handle believes about the file is sure any more.
     pub(crate) fn spoils_the_handle(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, SystemIoFailure};

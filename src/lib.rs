@@ -3,19 +3,27 @@
 #![forbid(unsafe_code)]
 #![allow(dead_code)] // until the engine below it is whole
 
+mod engine;
 mod env;
 mod error;
 pub mod hook;
+mod lanebox;
 mod model;
 pub mod people;
+mod runtime;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use engine::ctx::{Ctx, StepError};
+pub use engine::reactions::Reactions;
 pub use error::{Error, Result};
+pub use lanebox::{Builder, Lanebox, Preset, Transaction};
 pub use model::backoff::Backoff;
 pub use model::event::{MAX_PAYLOAD, NewEvent, Published};
 pub use model::id::{EventId, JobId, SendKey};
 pub use model::job::{Enqueued, Job, MAX_JOB_PAYLOAD, NewJob, Policy};
 pub use model::lane::Lane;
+pub use model::outcome::{BoxError, Outcome};
+pub use runtime::{Health, LoopHealth, Running, StopReport};
 pub use store::sqlite::Durability;

@@ -5,8 +5,19 @@ use std::path::Path;
 use crate::env::Env;
 use crate::model::verdict::End;
 use crate::store::jobs::{Ask, Claimed, Finish, Handled, Jobs, Round};
+use crate::store::processes::Processes;
 use crate::store::sqlite::SqliteStore;
 use crate::{Durability, Lane, NewJob, Result};
+
+/// Commits of a handle so far: operations by this are the mean batch.
+pub fn commits(lanebox: &crate::Lanebox) -> u64 {
+    lanebox.store().commits()
+}
+
+/// Jobs that have ended.
+pub fn finished(lanebox: &crate::Lanebox) -> usize {
+    lanebox.store().count("SELECT count(*) FROM lanebox_finished")
+}
 
 /// The bare store, for benches of the write path.
 pub struct Bare {
@@ -19,8 +30,7 @@ impl Bare {
     /// A new file.
     pub fn create(path: &Path, durability: Durability) -> Result<Bare> {
         let store = SqliteStore::open(path, Env::system(), true, durability, 1000)?;
-        let (process, lock) = store.register()?;
-        std::mem::forget(lock);
+        let process = store.register()?;
         let kind = store.kind("noop")?;
         let ask = Ask {
             process,
@@ -46,8 +56,11 @@ impl Bare {
 
     /// One fused pass: what is held ends as done, up to `n` are taken. How many are held then.
     pub fn pass(&mut self, n: usize) -> Result<usize> {
-        let done =
-            |claimed: Claimed| Finish { held: claimed.held, end: End::Done { result: None } };
+        let done = |claimed: Claimed| Finish {
+            held: claimed.held,
+            end: End::Done { result: None },
+            outbox: Vec::new(),
+        };
         let finish = std::mem::take(&mut self.held).into_iter().map(done).collect();
         let claim = Some(Ask { idle: n, ..self.ask.clone() });
         let round = Round { finish, claim, ..Round::default() };

@@ -4,9 +4,9 @@
 pub(crate) trait Clock: Send + Sync {
     /// Milliseconds since 1970 UTC. May step in either direction.
     fn now_ms(&self) -> i64;
-    /// Milliseconds that the machine was awake since its boot. Never steps back within one boot.
-    fn mono_ms(&self) -> i64;
-    /// Names the boot of `mono_ms`.
+    /// Microseconds that the machine was awake since its boot. Never steps back within one boot.
+    fn mono_us(&self) -> i64;
+    /// Names the boot of `mono_us`.
     fn boot(&self) -> &str;
 }
 
@@ -29,16 +29,16 @@ impl Clock for SystemClock {
     }
 
     #[cfg(target_os = "linux")]
-    fn mono_ms(&self) -> i64 {
+    fn mono_us(&self) -> i64 {
         // CLOCK_MONOTONIC stands still while the machine sleeps, and so do the holders of leases.
         let at = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        at.tv_sec * 1000 + at.tv_nsec / 1_000_000
+        at.tv_sec * 1_000_000 + at.tv_nsec / 1_000
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn mono_ms(&self) -> i64 {
+    fn mono_us(&self) -> i64 {
         // No clock that all processes of the machine share: leases there must be long (60 s or more).
-        self.now_ms()
+        self.now_ms() * 1_000
     }
 
     fn boot(&self) -> &str {
@@ -95,8 +95,8 @@ impl Clock for ManualClock {
         self.now_ms.load(std::sync::atomic::Ordering::SeqCst)
     }
 
-    fn mono_ms(&self) -> i64 {
-        self.mono_ms.load(std::sync::atomic::Ordering::SeqCst)
+    fn mono_us(&self) -> i64 {
+        self.mono_ms.load(std::sync::atomic::Ordering::SeqCst) * 1_000
     }
 
     fn boot(&self) -> &str {

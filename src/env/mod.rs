@@ -39,10 +39,15 @@ impl Env {
 
     /// Monotonic milliseconds of this boot, the same for every process of the machine.
     pub(crate) fn mono_ms(&self) -> i64 {
-        self.clock.mono_ms()
+        self.mono_us() / 1_000
     }
 
-    /// Names the boot that `mono_ms` belongs to.
+    /// The same clock in microseconds, for measuring how long things take.
+    pub(crate) fn mono_us(&self) -> i64 {
+        self.clock.mono_us()
+    }
+
+    /// Names the boot that the monotonic clock belongs to.
     pub(crate) fn boot(&self) -> &str {
         self.clock.boot()
     }

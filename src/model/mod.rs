@@ -5,5 +5,6 @@ pub(crate) mod event;
 pub(crate) mod id;
 pub(crate) mod job;
 pub(crate) mod lane;
+pub(crate) mod outcome;
 pub(crate) mod text;
 pub(crate) mod verdict;

@@ -112,3 +112,29 @@ pub(crate) fn one_line(text: &str) -> String {
     }
     clean.chars().take(299).chain(['…']).collect()
 }
+
+/// One line for people in which nothing of the payload can be read: its texts and long numbers become `[…]`.
+pub(crate) fn scrub(text: &str, payload: &str) -> String {
+    let line = one_line(text);
+    let Ok(payload) = serde_json::from_str(payload) else { return line };
+    let mut secrets = Vec::new();
+    leaves(&payload, &mut secrets);
+    // Longer ones first, so that a part of one does not leave the rest standing.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    let scrubbed = secrets.iter().fold(line, |line, secret| line.replace(secret.as_str(), "[…]"));
+    one_line(&scrubbed)
+}
+
+fn leaves(value: &serde_json::Value, into: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(text) if text.trim().chars().count() >= 4 => {
+            into.push(text.trim().to_owned());
+        }
+        serde_json::Value::Number(number) if number.to_string().len() >= 6 => {
+            into.push(number.to_string());
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| leaves(item, into)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|item| leaves(item, into)),
+        _ => {}
+    }
+}

@@ -1,8 +1,10 @@
 //! The seam of jobs: what the engine asks of a store to accept, take, keep and end work.
 
 use crate::error::Result;
-use crate::model::id::{Held, JobId, KindNo, ProcessNo};
+use crate::model::event::NewEvent;
+use crate::model::id::{Held, JobId, JobNo, KindNo, ProcessNo};
 use crate::model::job::{Enqueued, NewJob};
+use crate::model::outcome::BoxError;
 use crate::model::verdict::End;
 
 /// Verbs on jobs. Each is one savepoint's worth, answered after the commit that carried it.
@@ -21,6 +23,44 @@ pub(crate) trait Jobs {
 
     /// A person starts a dead job again, as a new series with its history and its send identity.
     fn requeue(&self, job: JobId) -> Result<Requeued>;
+
+    /// Ends one run as done together with the host's own rows, on the caller's thread: all of it or nothing. The rows are
+    /// not asked for unless the end will be done.
+    fn finish_with(&self, finish: Finish, rows: HostWork<'_>) -> Result<Ended>;
+
+    /// What a finished step of this job answered.
+    fn step_result(&self, job: JobNo, name: &str) -> Result<Option<String>>;
+
+    /// Remembers what a step answered, for every later run of the job.
+    fn finish_step(&self, held: Held, name: String, result: String) -> Result<Stepped>;
+
+    /// Remembers how far a run is; nothing happens if its lease is lost.
+    fn progress(&self, held: Held, line: String) -> Result<()>;
+
+    /// A key for an effect of a handler's own, the same in every run of the job.
+    fn effect_key(&self, job: JobId, name: &str) -> [u8; 16];
+}
+
+/// Verbs inside a transaction that the host shares. A refusal takes back nothing of the host's.
+pub(crate) trait Within {
+    /// Accepts a job.
+    fn enqueue(&self, job: &NewJob) -> Result<Enqueued>;
+
+    /// The connection that the transaction is on.
+    fn connection(&self) -> &rusqlite::Connection;
+}
+
+/// Host code that writes its own rows in a transaction of ours, in the terms of the store that runs it.
+pub(crate) enum HostWork<'h> {
+    Sqlite(&'h mut dyn FnMut(&rusqlite::Connection) -> Result<(), BoxError>),
+}
+
+/// What became of a finished step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Stepped {
+    Kept,
+    LeaseLost,
 }
 
 /// One engine pass in one commit: what ended, what is still held, what was lost, what is taken next.
@@ -32,16 +72,27 @@ pub(crate) struct Round {
     pub(crate) renew: Vec<Held>,
     pub(crate) lease_ms: i64,
     /// Take back the leases of those who vanished.
-    pub(crate) reap: bool,
+    pub(crate) reap: Option<Reap>,
     /// Take work for this process.
     pub(crate) claim: Option<Ask>,
 }
 
+/// Whose leases are taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reap {
+    /// Of processes that are gone for sure: marked so, or of another boot.
+    Gone,
+    /// And every lease whose time is over.
+    Expired,
+}
+
 /// A run that ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Finish {
     pub(crate) held: Held,
     pub(crate) end: End,
+    /// Facts that are recorded with a completion, and only with it.
+    pub(crate) outbox: Vec<NewEvent>,
 }
 
 /// What a process can take now.
@@ -99,6 +150,8 @@ pub(crate) enum Ended {
     Holds,
     /// The token is not the job's any more: nothing was changed.
     LeaseLost,
+    /// This end could not be written, the others of the pass were: the lease runs out and the job is tried again.
+    NotStored,
 }
 
 /// What became of a renewal.
@@ -121,6 +174,7 @@ pub(crate) struct Lost {
 pub(crate) struct Claimed {
     pub(crate) held: Held,
     pub(crate) id: JobId,
+    pub(crate) org_name: String,
     pub(crate) kind: KindNo,
     pub(crate) version: u32,
     pub(crate) subject: Option<String>,

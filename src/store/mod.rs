@@ -3,7 +3,11 @@
 
 pub(crate) mod jobs;
 pub(crate) mod people;
+pub(crate) mod processes;
 pub(crate) mod sqlite;
 
 /// A store: what a file, or later a server, must be able to do.
-pub(crate) trait Store: jobs::Jobs + people::People + Send + Sync {}
+pub(crate) trait Store:
+    jobs::Jobs + people::People + processes::Processes + Send + Sync
+{
+}

@@ -25,8 +25,8 @@ const RUNNING_ALL: &str = "SELECT kind, org, process, alone FROM lanebox_running
 const COUNTER_GET: &str = "SELECT token, org, cap, paused FROM lanebox_counter WHERE one = 1";
 const COUNTER_SET: &str = "UPDATE lanebox_counter SET token = ?1, org = ?2 WHERE one = 1";
 const JOB_TAKE: &str = "SELECT j.uuid, j.version, j.lane, j.subject, j.max_attempts, j.expires_at, j.source_event, j.consumer, j.ordinal, j.payload, \
-     t.lane, t.phase, t.run_at, t.series, t.attempts, t.lost, t.lost_alone, t.postponed, t.unknowns, t.sent, t.waits_send, t.error \
-     FROM lanebox_job j LEFT JOIN lanebox_tried t ON t.id = j.id WHERE j.id = ?1";
+     t.lane, t.phase, t.run_at, t.series, t.attempts, t.lost, t.lost_alone, t.postponed, t.unknowns, t.sent, t.waits_send, t.error, o.name \
+     FROM lanebox_job j JOIN lanebox_org o ON o.id = j.org LEFT JOIN lanebox_tried t ON t.id = j.id WHERE j.id = ?1";
 const RUNNING_FIRST: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, max_attempts) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const RUNNING_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
@@ -208,6 +208,7 @@ impl Taking<'_, '_> {
             let claimed = Claimed {
                 held,
                 id: row.get(0)?,
+                org_name: row.get(22)?,
                 kind,
                 version: row.get(1)?,
                 subject: row.get(3)?,

@@ -18,6 +18,7 @@ use crate::store::jobs::{Ended, Finish};
 const KIND_POLICY: &str = "SELECT yields, max_postponed FROM lanebox_kind WHERE id = ?1";
 const RUNNING_DEL_UNSENT: &str =
     "DELETE FROM lanebox_running WHERE id = ?1 AND token = ?2 AND sent = 0";
+const RUNNING_SENT: &str = "SELECT sent FROM lanebox_running WHERE id = ?1 AND token = ?2";
 const RESULT_SET: &str = "INSERT INTO lanebox_result(job, result) VALUES (?1, ?2) ON CONFLICT(job) DO UPDATE SET result = excluded.result";
 
 /// Ends a run as its worker reports it. Only who holds the current token may: everything else is a lost lease.
@@ -31,6 +32,17 @@ pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     match row::take_running(tx, held.job, held.token)? {
         Some(run) => apply(tx, &run, &report.end),
         None => Ok(Ended::LeaseLost),
+    }
+}
+
+/// Whether this report will make its job done: its token holds, and no send of it is undecided.
+pub(super) fn will_be_done(tx: &Tx<'_>, report: &Finish) -> Result<bool> {
+    let Held { job, token, .. } = report.held;
+    let sent = tx.one(RUNNING_SENT, params![job, token], |row| row.get::<_, bool>(0))?;
+    match (&report.end, sent) {
+        (End::Done { .. }, Some(true)) => Ok(ledger::blocking(tx, job)?.is_none()),
+        (End::Done { .. }, Some(false)) => Ok(true),
+        _ => Ok(false),
     }
 }
 

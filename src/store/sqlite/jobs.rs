@@ -1,11 +1,17 @@
 //! The verbs of jobs, each handed to the writer.
 
-use super::{SqliteStore, cancel, enqueue, names, requeue, round, row};
-use crate::error::Result;
-use crate::model::id::{JobId, KindNo};
-use crate::model::job::{Enqueued, NewJob};
+use super::round::Care;
+use super::tx::Tx;
+use super::{SqliteStore, cancel, end, enqueue, names, requeue, round, row, step};
+use crate::error::{Error, Result};
+use crate::lanebox::Transaction;
+use crate::model::id::{Held, JobId, JobNo, KindNo};
+use crate::model::job::{Enqueued, MAX_JOB_PAYLOAD, NewJob};
+use crate::model::text::{check_json, check_name};
 use crate::model::verdict::CancelReason;
-use crate::store::jobs::{Cancelled, Jobs, Requeued, Round, Rounded};
+use crate::store::jobs::{
+    Cancelled, Ended, Finish, HostWork, Jobs, Requeued, Round, Rounded, Stepped, Within,
+};
 
 impl Jobs for SqliteStore {
     fn kind(&self, name: &str) -> Result<KindNo> {
@@ -19,7 +25,16 @@ impl Jobs for SqliteStore {
     }
 
     fn round(&self, pass: Round) -> Result<Rounded> {
-        self.writer.write(move |tx| round::round(tx, &pass))
+        let pass = std::sync::Arc::new(pass);
+        let together = pass.clone();
+        match self.writer.write(move |tx| round::round(tx, &together, Care::Together)) {
+            // A broken rule of one row: batches never fail as a whole for one.
+            Err(error) if error.is_of_one_row() && !pass.finish.is_empty() => {
+                tracing::error!(%error, "a pass is written again, each end apart");
+                self.writer.write(move |tx| round::round(tx, &pass, Care::Apart))
+            }
+            answer => answer,
+        }
     }
 
     fn cancel(&self, job: JobId) -> Result<Cancelled> {
@@ -29,5 +44,59 @@ impl Jobs for SqliteStore {
 
     fn requeue(&self, job: JobId) -> Result<Requeued> {
         self.writer.write(move |tx| requeue::requeue(tx, row::number_of(tx, job)?))
+    }
+
+    fn finish_with(&self, finish: Finish, rows: HostWork<'_>) -> Result<Ended> {
+        let HostWork::Sqlite(rows) = rows;
+        self.writer.host(|tx| {
+            // Asked before the host's code runs: rows of a run that will not be done must not be written.
+            if end::will_be_done(tx, &finish)? {
+                rows(tx.conn).map_err(Error::Host)?;
+                if tx.conn.is_autocommit() {
+                    return Err(Error::TransactionEnded);
+                }
+            }
+            end::end(tx, &finish)
+        })
+    }
+
+    fn step_result(&self, job: JobNo, name: &str) -> Result<Option<String>> {
+        self.read(|conn| step::result(conn, job, name))
+    }
+
+    fn finish_step(&self, held: Held, name: String, result: String) -> Result<Stepped> {
+        check_name("step name", &name, 128)?;
+        check_json("result of a step", &result, MAX_JOB_PAYLOAD)?;
+        self.writer.write(move |tx| step::finish(tx, held, &name, &result))
+    }
+
+    fn progress(&self, held: Held, line: String) -> Result<()> {
+        self.writer.write(move |tx| step::progress(tx, held, &line))
+    }
+
+    fn effect_key(&self, job: JobId, name: &str) -> [u8; 16] {
+        let hmac = self.secret.hmac("effect", &[job.0.as_bytes(), name.as_bytes()]);
+        std::array::from_fn(|i| hmac[i])
+    }
+}
+
+impl SqliteStore {
+    /// Runs host code on this thread as the leader of a transaction.
+    pub(crate) fn transaction<T>(
+        &self,
+        body: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.writer.host(|tx| body(&Transaction { tx }))
+    }
+}
+
+impl Within for Tx<'_> {
+    fn enqueue(&self, job: &NewJob) -> Result<Enqueued> {
+        job.check()?;
+        self.savepoint(|| enqueue::enqueue(self, job))
+    }
+
+    fn connection(&self) -> &rusqlite::Connection {
+        self.conn
     }
 }

@@ -6,7 +6,7 @@ use super::notify::{Notice, notify};
 use super::row::{self, RunningRow};
 use super::tx::Tx;
 use crate::error::Result;
-use crate::model::id::{NoticeNo, OrgNo, SendNo};
+use crate::model::id::{JobNo, NoticeNo, OrgNo, SendNo};
 use crate::model::verdict::End;
 
 // CROSS JOIN: SQLite would begin with the tries and walk them all.
@@ -43,6 +43,12 @@ pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<O
         tx.run(TRY_UNKNOWN, params![send, n, unknown_at, until, next_look])?;
     }
     tx.one(BLOCKING, [origin], |row| row.get(0))
+}
+
+/// The undecided send that a job must wait for, if there is one.
+pub(super) fn blocking(tx: &Tx<'_>, job: JobNo) -> Result<Option<SendNo>> {
+    let job = row::job(tx, job)?.expect("a running job has its row (trigger)");
+    tx.one(BLOCKING, [job.origin()], |row| row.get(0))
 }
 
 /// Until when a job may wait for this send inside its lane; `None` once a person was told.

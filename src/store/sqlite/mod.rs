@@ -21,6 +21,7 @@ mod pause;
 mod people;
 mod place;
 mod process;
+mod processes;
 mod promote;
 mod reap;
 mod renew;
@@ -28,6 +29,7 @@ mod requeue;
 mod round;
 mod row;
 mod settle;
+mod step;
 mod tx;
 mod writer;
 
@@ -52,6 +54,8 @@ pub(crate) struct SqliteStore {
     secret: Secret,
     writer: Writer,
     readers: r2d2::Pool<connection::Readers>,
+    /// Locks of the holders that this handle registered.
+    locks: parking_lot::Mutex<std::collections::HashMap<ProcessNo, Lock>>,
 }
 
 impl Store for SqliteStore {}
@@ -75,15 +79,8 @@ impl SqliteStore {
         conn.busy_timeout(std::time::Duration::ZERO)?;
         let writer = Writer::new(conn, env.clone(), secret.clone(), busy_ms);
         let readers = connection::pool(path)?;
-        Ok(SqliteStore { path: path.to_owned(), env, secret, writer, readers })
-    }
-
-    /// Registers this process as a holder of leases.
-    pub(crate) fn register(&self) -> Result<(ProcessNo, Lock)> {
-        let uuid = self.env.uuid();
-        let lock = Lock::make(&self.path, uuid)?;
-        let no = self.writer.write(move |tx| process::register(tx, uuid))?;
-        Ok((no, lock))
+        let locks = parking_lot::Mutex::default();
+        Ok(SqliteStore { path: path.to_owned(), env, secret, writer, readers, locks })
     }
 
     /// Reads on a connection that cannot write; what one call reads is one snapshot only inside a transaction of its own.
@@ -91,6 +88,13 @@ impl SqliteStore {
         let conn =
             self.readers.get().map_err(|error| Error::NoReader { why: error.to_string() })?;
         body(&conn)
+    }
+
+    /// What a count answers.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn count(&self, sql: &str) -> usize {
+        let counted = self.read(|conn| Ok(conn.query_row(sql, [], |row| row.get::<_, usize>(0))?));
+        counted.expect("a count of a table that exists")
     }
 
     /// Commits of this handle so far.

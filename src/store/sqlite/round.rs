@@ -8,19 +8,34 @@ use super::reap::reap;
 use super::renew::renew;
 use super::tx::Tx;
 use crate::error::Result;
-use crate::store::jobs::{Round, Rounded};
+use crate::store::jobs::{Ended, Round, Rounded};
+
+/// How the ends of a pass are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    /// All together: the first that cannot be written fails the pass.
+    Together,
+    /// Each in a savepoint of its own: one that cannot be written costs the others nothing.
+    Apart,
+}
 
 /// Runs the parts of a pass in the order that frees lanes and slots before they are asked for.
-pub(super) fn round(tx: &Tx<'_>, round: &Round) -> Result<Rounded> {
+pub(super) fn round(tx: &Tx<'_>, round: &Round, care: Care) -> Result<Rounded> {
     let mut done = Rounded::default();
     for report in &round.finish {
-        done.finished.push(end(tx, report)?);
+        done.finished.push(match care {
+            Care::Together => end(tx, report)?,
+            Care::Apart => tx.savepoint(|| end(tx, report)).unwrap_or_else(|error| {
+                tracing::error!(%error, job = %report.held.job, "an end could not be written");
+                Ended::NotStored
+            }),
+        });
     }
     for &held in &round.renew {
         done.renewed.push(renew(tx, held, round.lease_ms)?);
     }
-    if round.reap {
-        done.reaped = reap(tx)?;
+    if let Some(whose) = round.reap {
+        done.reaped = reap(tx, whose)?;
         cascade(tx)?;
     }
     if let Some(ask) = &round.claim {

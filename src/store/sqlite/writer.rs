@@ -51,6 +51,7 @@ pub(super) struct Writer {
     secret: Secret,
     busy_ms: u64,
     commits: std::sync::atomic::AtomicU64,
+    version: std::sync::atomic::AtomicI64,
 }
 
 impl Writer {
@@ -63,12 +64,22 @@ impl Writer {
             secret,
             busy_ms,
             commits: 0.into(),
+            version: 0.into(),
         }
     }
 
     /// Transactions committed by this writer so far: the mean batch size is operations by this.
     pub(super) fn commits(&self) -> u64 {
         self.commits.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Whether another connection has committed since the last call. A busy writer answers no: it is asked again soon.
+    pub(super) fn changed_elsewhere(&self) -> Result<bool> {
+        let Some(conn) = self.conn.try_lock() else { return Ok(false) };
+        let now: i64 =
+            conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
+        let before = self.version.swap(now, std::sync::atomic::Ordering::Relaxed);
+        Ok(before != now)
     }
 
     /// Runs one operation of our own in some commit, perhaps together with others, on whichever thread leads.

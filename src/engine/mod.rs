@@ -1,0 +1,74 @@
+//! What to do next: steps that decide and never sleep. `runtime.rs` gives them threads.
+
+pub(crate) mod bell;
+pub(crate) mod ctx;
+pub(crate) mod desk;
+pub(crate) mod keep;
+pub(crate) mod reactions;
+pub(crate) mod round;
+pub(crate) mod run;
+pub(crate) mod signal;
+pub(crate) mod stop;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::env::Env;
+use crate::error::Result;
+use crate::model::id::{KindNo, ProcessNo};
+use crate::store::Store;
+use bell::Bell;
+use desk::Desk;
+use reactions::{Handler, Reactions};
+
+/// How the engine of one process works.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) workers: usize,
+    pub(crate) lease_ms: i64,
+    pub(crate) suspect_wait_ms: i64,
+}
+
+/// The engine of one process: the store, what it has code for, and the desk between them.
+pub(crate) struct Engine {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) env: Env,
+    pub(crate) process: ProcessNo,
+    pub(crate) settings: Settings,
+    handlers: HashMap<KindNo, Handler>,
+    pub(crate) desk: Mutex<Desk>,
+    /// Wakes workers: something to run or to lead.
+    pub(crate) wake: Condvar,
+    /// Wakes the pulse: an end lingers without a leader, or the last run has ended.
+    pub(crate) pulse: Condvar,
+    /// Wakes the loops: something was committed.
+    pub(crate) bell: Bell,
+}
+
+impl Engine {
+    /// Looks up the kinds that this process has code for.
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        env: Env,
+        process: ProcessNo,
+        settings: Settings,
+        reactions: &Reactions,
+    ) -> Result<Engine> {
+        let mut handlers = HashMap::new();
+        for (kind, handler) in reactions.handlers() {
+            handlers.insert(store.kind(kind)?, handler.clone());
+        }
+        let desk = Mutex::new(Desk::new(settings.workers));
+        let (wake, pulse, bell) = (Condvar::new(), Condvar::new(), Bell::default());
+        Ok(Engine { store, env, process, settings, handlers, desk, wake, pulse, bell })
+    }
+
+    /// Something was committed: an idle worker and the loops look.
+    pub(crate) fn ring(&self) {
+        self.desk.lock().rung = true;
+        self.wake.notify_one();
+        self.bell.ring();
+    }
+}

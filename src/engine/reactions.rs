@@ -1,0 +1,101 @@
+//! What a host reacts with: handlers by kind, consumers and routes by key, channels by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::engine::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::model::job::{Job, Policy};
+use crate::model::outcome::{BoxError, Outcome};
+use crate::model::text::check_word;
+
+type Run = dyn Fn(&Ctx<'_>) -> Result<Outcome, BoxError> + Send + Sync;
+
+/// The code for one kind.
+#[derive(Clone)]
+pub(crate) struct Handler {
+    pub(crate) policy: Policy,
+    pub(crate) run: Arc<Run>,
+}
+
+/// Everything that a process has code for. Mistakes (a name twice, an illegal name) are errors of
+/// [`Lanebox::start`](crate::Lanebox::start), not surprises at night.
+///
+/// **Handlers may run more than once.** Everything durable that a handler does is one of: [`Ctx::finish_in`] (host rows,
+/// once), [`Ctx::step`] (once finished, not again), `Ctx::send` (the ledger), or an effect of its own guarded by
+/// [`Ctx::effect_key`].
+///
+/// ```
+/// use lanebox::{Job, Lane, Outcome, Reactions};
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Welcome { contact: String }
+///
+/// impl Job for Welcome {
+///     const KIND: &'static str = "welcome";
+///     fn lane(&self) -> Lane { Lane::of(&self.contact) }
+/// }
+///
+/// let reactions = Reactions::new().on(|_ctx, job: Welcome| {
+///     println!("welcome, {}", job.contact);
+///     Ok::<_, std::io::Error>(Outcome::Done)
+/// });
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct Reactions {
+    handlers: BTreeMap<String, Handler>,
+    mistakes: Vec<Error>,
+}
+
+impl Reactions {
+    /// No code for anything yet.
+    pub fn new() -> Reactions {
+        Reactions::default()
+    }
+
+    /// Runs jobs of the type's kind. A payload that the type cannot read makes that job dead.
+    pub fn on<J, E>(
+        self,
+        handler: impl Fn(&Ctx<'_>, J) -> Result<Outcome, E> + Send + Sync + 'static,
+    ) -> Reactions
+    where
+        J: Job + 'static,
+        E: Into<BoxError>,
+    {
+        self.on_kind(J::KIND, J::policy(), move |ctx| match serde_json::from_str(ctx.payload()) {
+            Ok(job) => handler(ctx, job).map_err(Into::into),
+            Err(error) => Ok(Outcome::dead(format!("undecodable payload: {error}"))),
+        })
+    }
+
+    /// Runs jobs of a kind known by name only; [`Ctx::payload`] is the JSON text as it was enqueued.
+    pub fn on_kind<E: Into<BoxError>>(
+        mut self,
+        kind: &str,
+        policy: Policy,
+        handler: impl Fn(&Ctx<'_>) -> Result<Outcome, E> + Send + Sync + 'static,
+    ) -> Reactions {
+        if let Err(mistake) = check_word("job kind", kind) {
+            self.mistakes.push(mistake);
+        }
+        let run = Arc::new(move |ctx: &Ctx<'_>| handler(ctx).map_err(Into::into));
+        if self.handlers.insert(kind.to_owned(), Handler { policy, run }).is_some() {
+            let why = format!("kind {kind} has two handlers");
+            self.mistakes.push(Error::Setting { what: "reactions", why });
+        }
+        self
+    }
+
+    pub(crate) fn handlers(&self) -> impl Iterator<Item = (&str, &Handler)> {
+        self.handlers.iter().map(|(kind, handler)| (kind.as_str(), handler))
+    }
+
+    /// The first mistake, if there is one.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        match self.mistakes.is_empty() {
+            true => Ok(()),
+            false => Err(self.mistakes.remove(0)),
+        }
+    }
+}

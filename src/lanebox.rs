@@ -1,0 +1,268 @@
+//! The public handle: open a file, publish, enqueue, start.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+
+use crate::engine::reactions::Reactions;
+use crate::engine::{Engine, Settings};
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::hook::Hooks;
+use crate::model::job::{Enqueued, NewJob};
+use crate::model::outcome::BoxError;
+use crate::runtime::Running;
+use crate::store::Store;
+use crate::store::jobs::{Jobs, Within};
+use crate::store::processes::Processes;
+use crate::store::sqlite::{Durability, SqliteStore};
+
+/// How much of the machine Lanebox may use, and how it leases work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Preset {
+    /// A service on a small server: 8 workers, lease 60 s.
+    Server,
+    /// A desktop or edge app: 2 workers, lease 60 s.
+    Desktop,
+}
+
+/// A file of events, jobs and sends, open in this process. Cheap to clone; every clone is the same handle.
+#[derive(Clone)]
+pub struct Lanebox {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<SqliteStore>,
+    env: Env,
+    settings: Settings,
+    hooks: Hooks,
+    engines: RwLock<Vec<std::sync::Weak<Engine>>>,
+}
+
+/// Settings of a handle before it is opened.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Builder {
+    path: PathBuf,
+    create: bool,
+    durability: Durability,
+    workers: usize,
+    lease: Duration,
+    busy: Duration,
+    suspect_wait: Duration,
+}
+
+impl Builder {
+    fn new(path: &Path) -> Builder {
+        Builder {
+            path: path.to_owned(),
+            create: true,
+            durability: Durability::Full,
+            workers: 8,
+            lease: Duration::from_secs(60),
+            busy: Duration::from_secs(5),
+            suspect_wait: Duration::from_secs(30),
+        }
+    }
+
+    /// A set of settings that fits together.
+    pub fn preset(self, preset: Preset) -> Builder {
+        let workers = match preset {
+            Preset::Server => 8,
+            Preset::Desktop => 2,
+        };
+        Builder { workers, ..self }
+    }
+
+    /// Refuses to make a file that is not there.
+    pub fn must_exist(self) -> Builder {
+        Builder { create: false, ..self }
+    }
+
+    /// `Relaxed` gives up the last commits on a power cut for fewer flushes.
+    pub fn durability(self, durability: Durability) -> Builder {
+        Builder { durability, ..self }
+    }
+
+    /// Worker threads of a started engine, 1 to 256.
+    pub fn workers(self, workers: usize) -> Builder {
+        Builder { workers, ..self }
+    }
+
+    /// How long a claim holds without renewal: at least ten busy deadlines, and 200 ms. Renewed at a third of it.
+    pub fn lease(self, lease: Duration) -> Builder {
+        Builder { lease, ..self }
+    }
+
+    /// How long a write waits for another program's lock before it is refused as busy.
+    pub fn busy_deadline(self, busy: Duration) -> Builder {
+        Builder { busy, ..self }
+    }
+
+    /// How long a job that may have killed its process waits for an idle process before a busy one runs empty for it.
+    pub fn suspect_wait(self, wait: Duration) -> Builder {
+        Builder { suspect_wait: wait, ..self }
+    }
+
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a setting out of its bounds, [`Error::Unusable`] if the file cannot be used; it was not
+    /// changed then.
+    pub fn open(self) -> Result<Lanebox> {
+        self.check()?;
+        let ms = crate::model::job::duration_ms;
+        let env = Env::system();
+        let busy_ms = ms(self.busy).unsigned_abs();
+        let (create, durability) = (self.create, self.durability);
+        let store = SqliteStore::open(&self.path, env.clone(), create, durability, busy_ms)?;
+        let settings = Settings {
+            workers: self.workers,
+            lease_ms: ms(self.lease),
+            suspect_wait_ms: ms(self.suspect_wait),
+        };
+        let (store, hooks, engines) = (Arc::new(store), Hooks::default(), RwLock::default());
+        Ok(Lanebox { inner: Arc::new(Inner { store, env, settings, hooks, engines }) })
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |what, why: String| Err(Error::Setting { what, why });
+        if !(1..=256).contains(&self.workers) {
+            return refuse("workers", format!("{} is not 1 to 256", self.workers));
+        }
+        if self.lease < Duration::from_millis(200) || self.lease < self.busy * 10 {
+            let why = format!(
+                "{:?} is shorter than 200 ms or ten busy deadlines of {:?}: a worker that waits for the lock would lose \
+                 its lease",
+                self.lease, self.busy
+            );
+            return refuse("lease", why);
+        }
+        Ok(())
+    }
+}
+
+impl Lanebox {
+    /// Opens a file with the settings of [`Preset::Server`], making it if it is not there.
+    ///
+    /// # Errors
+    /// As [`Builder::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Lanebox> {
+        Lanebox::builder(path).open()
+    }
+
+    /// Settings to choose before the file is opened.
+    pub fn builder(path: impl AsRef<Path>) -> Builder {
+        Builder::new(path.as_ref())
+    }
+
+    /// Accepts a job, or answers with the one that has its key. It is on the disk when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Conflict`]; nothing was stored. [`Error::CommitUnknown`]: call again with the same
+    /// key.
+    pub fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
+        Ok(self.enqueue_all(vec![job])?.remove(0))
+    }
+
+    /// Accepts many jobs in one commit: all or none, answers in their order.
+    ///
+    /// # Errors
+    /// As [`Lanebox::enqueue`].
+    pub fn enqueue_all(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>> {
+        let answers = self.inner.store.enqueue(jobs)?;
+        self.bell();
+        Ok(answers)
+    }
+
+    /// Runs `body` on this thread inside a transaction of the file: host rows, facts and jobs together or not at all.
+    ///
+    /// # Errors
+    /// The body's own error as [`Error::Host`] (or as it was, if it is ours): everything was rolled back.
+    /// [`Error::TransactionEnded`] if the body ended the transaction itself.
+    pub fn transaction<T, E>(
+        &self,
+        body: impl FnOnce(&Transaction<'_>) -> std::result::Result<T, E>,
+    ) -> Result<T>
+    where
+        E: Into<BoxError>,
+    {
+        let answer =
+            self.inner.store.transaction(|tx| body(tx).map_err(|e| host_error(e.into())))?;
+        self.bell();
+        Ok(answer)
+    }
+
+    /// Says that something was committed: workers and consumers of this process look at once. Only needed after a commit
+    /// on a connection of the host's own; other processes see it within a moment by themselves.
+    pub fn bell(&self) {
+        for engine in self.inner.engines.read().iter().filter_map(std::sync::Weak::upgrade) {
+            engine.ring();
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn store(&self) -> &SqliteStore {
+        &self.inner.store
+    }
+
+    /// The business bus of this handle.
+    pub fn hooks(&self) -> &Hooks {
+        &self.inner.hooks
+    }
+
+    /// Starts workers for what this process has code for.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a mistake in `reactions`; nothing was started.
+    pub fn start(&self, mut reactions: Reactions) -> Result<Running> {
+        reactions.check()?;
+        let inner = &self.inner;
+        let process = inner.store.register()?;
+        let store: Arc<dyn Store> = inner.store.clone();
+        let engine = Engine::new(store, inner.env.clone(), process, inner.settings, &reactions)?;
+        let engine = Arc::new(engine);
+        let mut engines = inner.engines.write();
+        engines.retain(|engine| engine.strong_count() > 0);
+        engines.push(Arc::downgrade(&engine));
+        drop(engines);
+        Running::start(engine, Vec::new())
+    }
+}
+
+// An error of ours that travelled through the host's closure stays what it was.
+fn host_error(error: BoxError) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(theirs) => Error::Host(theirs),
+    }
+}
+
+/// A write transaction of the file, for host rows, facts and jobs together. It derefs to the connection; ending the
+/// transaction is Lanebox's to do.
+pub struct Transaction<'t> {
+    pub(crate) tx: &'t dyn Within,
+}
+
+impl Transaction<'_> {
+    /// Accepts a job in this transaction.
+    ///
+    /// # Errors
+    /// As [`Lanebox::enqueue`]; the transaction remains usable.
+    pub fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
+        self.tx.enqueue(&job)
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = rusqlite::Connection;
+
+    fn deref(&self) -> &rusqlite::Connection {
+        self.tx.connection()
+    }
+}
