@@ -206,7 +206,6 @@ impl Lanebox {
         }
     }
 
-    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn store(&self) -> &SqliteStore {
         &self.inner.store
     }

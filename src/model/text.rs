@@ -102,6 +102,15 @@ fn json_depth(text: &str) -> usize {
     deepest
 }
 
+/// An instant for people, to the second.
+pub(crate) fn utc(ms: i64) -> String {
+    let Ok(at) = time::OffsetDateTime::from_unix_timestamp(ms.div_euclid(1000)) else {
+        return format!("{ms} ms");
+    };
+    let (date, time) = (at.date(), at.time());
+    format!("{date} {:02}:{:02}:{:02} UTC", time.hour(), time.minute(), time.second())
+}
+
 /// The first line of an error, without control characters, at most 300 characters, cut on a character boundary.
 pub(crate) fn one_line(text: &str) -> String {
     let first =

@@ -19,10 +19,10 @@ pub(crate) trait Jobs {
     fn round(&self, round: Round) -> Result<Rounded>;
 
     /// A person cancels a job: at once if it waits; a running one is asked to stop.
-    fn cancel(&self, job: JobId) -> Result<Cancelled>;
+    fn cancel(&self, job: JobId, by: &str) -> Result<Cancelled>;
 
     /// A person starts a dead job again, as a new series with its history and its send identity.
-    fn requeue(&self, job: JobId) -> Result<Requeued>;
+    fn requeue(&self, job: JobId, by: &str) -> Result<Requeued>;
 
     /// Ends one run as done together with the host's own rows, on the caller's thread: all of it or nothing. The rows are
     /// not asked for unless the end will be done.
@@ -189,7 +189,7 @@ pub(crate) struct Claimed {
 /// What became of a wish to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Cancelled {
+pub enum Cancelled {
     /// It waited and is cancelled now.
     Now,
     /// It runs and was asked: the send gate refuses at once, an answer of Done or Veto still stands.
@@ -201,9 +201,12 @@ pub(crate) enum Cancelled {
 /// What became of a wish to requeue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Requeued {
-    /// It waits again; `sent` if a send of it was accepted before (it is not sent again).
-    Again { sent: bool },
+pub enum Requeued {
+    /// It waits again.
+    Again {
+        /// A send of it was accepted before; it is not sent again.
+        sent: bool,
+    },
     /// It is not dead; nothing was changed.
     NotDead,
     /// Its expiry has passed: it would end again unseen; nothing was changed.

@@ -52,7 +52,8 @@ fn ask(conn: &Connection, audit: &Audit) -> Result<Finding> {
     Ok(Finding { name: audit.name, sentence: audit.sentence, count, first })
 }
 
-fn shown(value: rusqlite::types::ValueRef<'_>) -> String {
+/// A value of any type, for a person.
+pub(super) fn shown(value: rusqlite::types::ValueRef<'_>) -> String {
     use rusqlite::types::ValueRef;
     match value {
         ValueRef::Integer(n) => n.to_string(),

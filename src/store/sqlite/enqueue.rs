@@ -40,7 +40,7 @@ pub(super) fn enqueue(tx: &Tx<'_>, job: &NewJob) -> Result<Enqueued> {
     if let Some(existing) = existing(tx, job, &key)? {
         return Ok(Enqueued::Existing(existing));
     }
-    let (no, id) = write(tx, job, org, kind)?;
+    let (no, id) = write(tx, job, org, kind, key.event())?;
     remember(tx, job, &key, no, id)?;
     Ok(Enqueued::New(id))
 }
@@ -54,6 +54,13 @@ enum Key {
 }
 
 impl Key {
+    fn event(&self) -> Option<i64> {
+        match self {
+            Key::Once { event, .. } => Some(*event),
+            _ => None,
+        }
+    }
+
     fn of(tx: &Tx<'_>, job: &NewJob, org: OrgNo, kind: KindNo) -> Result<Key> {
         Ok(match &job.unique_by {
             UniqueBy::Nothing => Key::Nothing,
@@ -139,7 +146,14 @@ fn payload_hmac(tx: &Tx<'_>, job: &NewJob) -> Result<[u8; 32]> {
     Ok(tx.secret.hmac("job payload", &parts))
 }
 
-fn write(tx: &Tx<'_>, job: &NewJob, org: OrgNo, kind: KindNo) -> Result<(JobNo, JobId)> {
+// `once_for`: the event that the job is the one job for; it caused it, whoever enqueued it.
+fn write(
+    tx: &Tx<'_>,
+    job: &NewJob,
+    org: OrgNo,
+    kind: KindNo,
+    once_for: Option<i64>,
+) -> Result<(JobNo, JobId)> {
     let lane = job.lane.name().map(|name| names::lane(tx, org, name)).transpose()?;
     let later = job.run_at.filter(|&at| at > tx.now);
     if let (Some(lane), None) = (lane, later) {
@@ -167,7 +181,7 @@ fn write(tx: &Tx<'_>, job: &NewJob, org: OrgNo, kind: KindNo) -> Result<(JobNo, 
             run_at,
             job.max_attempts,
             job.expires_at,
-            job.origin.event,
+            job.origin.event.map(|event| event.0).or(once_for),
             consumer,
             ordinal,
             tx.now,

@@ -2,13 +2,12 @@
 
 use super::round::Care;
 use super::tx::Tx;
-use super::{SqliteStore, cancel, end, enqueue, names, requeue, round, row, step};
+use super::{SqliteStore, audit_log, end, enqueue, names, order, round, row, step};
 use crate::error::{Error, Result};
 use crate::lanebox::Transaction;
 use crate::model::id::{Held, JobId, JobNo, KindNo};
 use crate::model::job::{Enqueued, MAX_JOB_PAYLOAD, NewJob};
 use crate::model::text::{check_json, check_name};
-use crate::model::verdict::CancelReason;
 use crate::store::jobs::{
     Cancelled, Ended, Finish, HostWork, Jobs, Requeued, Round, Rounded, Stepped, Within,
 };
@@ -37,13 +36,14 @@ impl Jobs for SqliteStore {
         }
     }
 
-    fn cancel(&self, job: JobId) -> Result<Cancelled> {
-        self.writer
-            .write(move |tx| cancel::cancel(tx, row::number_of(tx, job)?, CancelReason::Operator))
+    fn cancel(&self, job: JobId, by: &str) -> Result<Cancelled> {
+        let by = audit_log::who(by)?;
+        self.writer.write(move |tx| order::cancel(tx, row::number_of(tx, job)?, &by))
     }
 
-    fn requeue(&self, job: JobId) -> Result<Requeued> {
-        self.writer.write(move |tx| requeue::requeue(tx, row::number_of(tx, job)?))
+    fn requeue(&self, job: JobId, by: &str) -> Result<Requeued> {
+        let by = audit_log::who(by)?;
+        self.writer.write(move |tx| order::requeue(tx, row::number_of(tx, job)?, &by))
     }
 
     fn finish_with(&self, finish: Finish, rows: HostWork<'_>) -> Result<Ended> {

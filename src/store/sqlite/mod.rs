@@ -2,6 +2,7 @@
 
 mod again;
 mod audit;
+mod audit_log;
 mod await_evidence;
 mod cancel;
 mod cascade;
@@ -12,11 +13,13 @@ mod end;
 mod enqueue;
 mod expire;
 mod finished;
+mod inspect;
 mod jobs;
 mod ledger;
 mod migrate;
 mod names;
 mod notify;
+mod order;
 mod pause;
 mod people;
 mod place;

@@ -1,11 +1,90 @@
-//! What people see and order, handed to the pool of readers or to the writer.
+//! What people see, handed to the pool of readers, each read in one snapshot; what they say about notices, to the writer.
 
-use super::{SqliteStore, audit};
+use rusqlite::Connection;
+
+use super::{SqliteStore, audit_log, inspect, order};
 use crate::error::Result;
-use crate::store::people::{Finding, People};
+use crate::model::id::{EventId, JobId, NoticeNo};
+use crate::store::people::{
+    ConsumerView, Diagnosis, EventDetail, EventView, Explanation, Filter, JobDetail, JobView,
+    LaneView, NoticeView, Page, People, SendDetail, SendView, Stats, Trace,
+};
+
+impl SqliteStore {
+    // Several statements that agree with each other: a read transaction, which ends with the call.
+    fn snapshot<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.read(|conn| {
+            let snapshot = conn.unchecked_transaction()?;
+            body(&snapshot)
+        })
+    }
+}
 
 impl People for SqliteStore {
-    fn audit(&self) -> Result<Vec<Finding>> {
-        self.read(audit::audit)
+    fn events(&self, filter: &Filter) -> Result<Page<EventView>> {
+        self.snapshot(|conn| inspect::events(conn, filter))
+    }
+
+    fn jobs(&self, filter: &Filter) -> Result<Page<JobView>> {
+        self.snapshot(|conn| inspect::jobs(conn, filter))
+    }
+
+    fn lanes(&self, filter: &Filter) -> Result<Page<LaneView>> {
+        self.snapshot(|conn| inspect::lanes(conn, filter))
+    }
+
+    fn sends(&self, filter: &Filter) -> Result<Page<SendView>> {
+        self.snapshot(|conn| inspect::sends(conn, filter))
+    }
+
+    fn notices(&self, filter: &Filter) -> Result<Page<NoticeView>> {
+        self.snapshot(|conn| inspect::notices(conn, filter))
+    }
+
+    fn consumers(&self) -> Result<Vec<ConsumerView>> {
+        self.snapshot(inspect::consumers)
+    }
+
+    fn event(&self, id: EventId) -> Result<EventDetail> {
+        self.snapshot(|conn| inspect::event(conn, id))
+    }
+
+    fn job(&self, id: JobId) -> Result<JobDetail> {
+        self.snapshot(|conn| inspect::job(conn, id))
+    }
+
+    fn send(&self, id: i64) -> Result<SendDetail> {
+        self.snapshot(|conn| inspect::send(conn, id))
+    }
+
+    fn notice(&self, id: i64) -> Result<NoticeView> {
+        self.snapshot(|conn| inspect::notice(conn, id))
+    }
+
+    fn stats(&self) -> Result<Stats> {
+        self.snapshot(|conn| inspect::stats(conn, &self.path))
+    }
+
+    fn trace(&self, id: &str) -> Result<Trace> {
+        self.snapshot(|conn| inspect::trace(conn, id))
+    }
+
+    fn explain(&self, job: JobId) -> Result<Explanation> {
+        self.snapshot(|conn| inspect::explain(conn, job))
+    }
+
+    // Not one snapshot: it reads for long, and a reader that stands still keeps the log from shrinking.
+    fn doctor(&self) -> Result<Diagnosis> {
+        self.read(|conn| inspect::doctor(conn, &self.path))
+    }
+
+    fn acknowledge(&self, notice: i64, by: &str) -> Result<bool> {
+        let by = audit_log::who(by)?;
+        self.writer.write(move |tx| order::acknowledge(tx, NoticeNo(notice), &by))
+    }
+
+    fn resolve_notice(&self, notice: i64, by: &str) -> Result<bool> {
+        let by = audit_log::who(by)?;
+        self.writer.write(move |tx| order::resolve_notice(tx, NoticeNo(notice), &by))
     }
 }

@@ -1,0 +1,30 @@
+//! What people see: lists, single rows in full, numbers, traces and explanations. Nothing here writes, and every list
+//! is an index walk of bounded length. SQL is put together from constant parts; values are always bound.
+
+mod attempts;
+mod consumers;
+mod count;
+mod doctor;
+mod events;
+mod explain;
+mod jobs;
+mod lanes;
+mod notices;
+mod query;
+mod sends;
+mod span;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+pub(super) use consumers::consumers;
+pub(super) use doctor::doctor;
+pub(super) use events::{event, events};
+pub(super) use explain::explain;
+pub(super) use jobs::{job, jobs};
+pub(super) use lanes::lanes;
+pub(super) use notices::{notice, notices};
+pub(super) use sends::{send, sends};
+pub(super) use stats::stats;
+pub(super) use trace::trace;

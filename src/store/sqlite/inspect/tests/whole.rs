@@ -1,0 +1,70 @@
+//! The file in numbers, consumers, and its health.
+
+use super::events::EVENTS;
+use super::sends::with_sends;
+use super::*;
+use crate::store::sqlite::inspect::query::scanned;
+
+#[test]
+fn stats_count_what_waits_runs_and_died() {
+    let (file, _) = with_sends();
+    let _ = (file.job("turn", Lane::of("ann")), file.job("turn", Lane::NONE));
+    let _ = file.job("other", Lane::NONE);
+    let _ = file.run("other", End::Dead("gone".to_owned()));
+    let stats = file.store.stats().expect("stats");
+    assert_eq!((stats.jobs, stats.running, stats.queued.n, stats.ready.n), (4, 1, 1, 1));
+    assert_eq!((stats.dead.n, stats.unknown_sends.n, stats.open_notices.n), (1, 1, 2));
+    assert_eq!(stats.oldest_ready_at, Some(T0));
+    let turn = stats.kinds.iter().find(|kind| kind.name == "turn").expect("the kind");
+    assert_eq!((turn.ready.n, turn.running, turn.dead.n, turn.ready.more), (1, 1, 0, false));
+    assert_eq!(stats.orgs.len(), 1);
+    assert_eq!((stats.orgs[0].name.as_str(), stats.orgs[0].dead.n), ("acme", 1));
+    assert!(stats.database_bytes > 0);
+}
+
+#[test]
+fn the_default_lists_walk_an_index_whatever_the_file_holds() {
+    let (file, _) = with_sends();
+    for _ in 0..50 {
+        let _ = file.job("turn", Lane::NONE);
+    }
+    file.sql(EVENTS);
+    for org in [Filter::new(), Filter::new().org("acme")] {
+        let _ = file.store.jobs(&org).expect("jobs");
+        let _ = file.store.events(&org).expect("events");
+        let _ = file.store.sends(&org).expect("sends");
+    }
+    assert_eq!(scanned::take(), 0);
+    // What waits is walked, and nothing else: the set of ready jobs, not the jobs.
+    let _ = file.store.jobs(&Filter::new().state("ready").limit(1)).expect("jobs");
+    assert_eq!(scanned::take(), 49);
+}
+
+#[test]
+fn consumers_show_position_lag_and_what_failed() {
+    let file = File::new();
+    file.sql(EVENTS);
+    let consumers = file.store.consumers().expect("consumers");
+    let one = &consumers[0];
+    assert_eq!((one.key.as_str(), one.position, one.lag, one.seen), ("sentiment", 3, 2, 2));
+    assert_eq!(
+        (one.patterns.as_slice(), one.retries, one.dead),
+        (&["message.*".to_owned()][..], 0, 1)
+    );
+}
+
+#[test]
+fn a_sound_file_is_sound_and_a_planted_fault_is_seen() {
+    let file = File::new();
+    let _ = file.job("k", Lane::of("ann"));
+    let health = file.store.doctor().expect("a diagnosis");
+    assert!(health.sound, "{health:#?}");
+    file.sql("DELETE FROM lanebox_ready; CREATE TRIGGER theirs AFTER INSERT ON lanebox_event BEGIN SELECT 1; END");
+    let health = file.store.doctor().expect("a diagnosis");
+    assert!(!health.sound);
+    let found: Vec<_> = health.audits.iter().filter(|a| a.count > 0).map(|a| a.name).collect();
+    assert_eq!(found, ["claimable_not_ready"]);
+    let wrong: Vec<_> = health.facts.iter().filter(|f| f.wrong.is_some()).collect();
+    assert_eq!(wrong.len(), 1);
+    assert!(wrong[0].value.contains("theirs"), "{wrong:?}");
+}
