@@ -73,9 +73,11 @@ pub enum Error {
         /// What the pool says.
         why: String,
     },
-    /// The host's closure ended the transaction itself (COMMIT, ROLLBACK, ON CONFLICT ROLLBACK).
+    /// The host's closure ended the transaction itself (COMMIT, ROLLBACK, ON CONFLICT ROLLBACK). What it committed itself
+    /// stands; all else of the call was rolled back.
     #[error(
-        "the closure ended the transaction itself; what it committed before that stands, nothing of Lanebox was written with it"
+        "the closure ended the transaction itself (COMMIT, ROLLBACK or ON CONFLICT ROLLBACK); what it committed itself stands, \
+         all else of the call was rolled back: leave COMMIT and ROLLBACK to Lanebox and return an error instead"
     )]
     TransactionEnded,
     /// The disk is full. Nothing of this call was stored; what was acknowledged before is kept.
@@ -83,9 +85,10 @@ pub enum Error {
         "the disk is full; nothing of this call was stored, what was acknowledged before is kept: free some space"
     )]
     DiskFull(#[source] rusqlite::Error),
-    /// COMMIT returned an error: whether it holds is known only when the file is opened again.
+    /// COMMIT returned an error: it may or may not hold. What was acknowledged before is kept.
     #[error(
-        "the commit reported an error, so it may or may not hold: repeat the call with the same dedupe key after reopening"
+        "the commit reported an error ({0}), so it may or may not hold; what was acknowledged before is kept: \
+         repeat the call with the same dedupe key"
     )]
     CommitUnknown(#[source] rusqlite::Error),
     /// The handle is closed for good after a failed flush.
@@ -130,10 +133,14 @@ impl Error {
 
     /// The same error for another member of one commit.
     pub(crate) fn again(&self) -> Error {
+        use rusqlite::ErrorCode::ConstraintViolation;
         match self {
             Error::CommitUnknown(error) => Error::CommitUnknown(copy(error)),
             Error::DiskFull(error) => Error::DiskFull(copy(error)),
-            Error::Sqlite(error) => Error::Sqlite(copy(error)),
+            // A broken constraint is the fault of one member alone.
+            Error::Sqlite(error) if error.sqlite_error_code() != Some(ConstraintViolation) => {
+                Error::Sqlite(copy(error))
+            }
             Error::Closed { cause } => Error::Closed { cause: cause.clone() },
             _ => Error::RolledBack,
         }
@@ -150,19 +157,39 @@ impl Error {
         }
     }
 
-    /// After a failed flush or a damaged page nothing that this handle believes about the file is sure any more.
-    pub(crate) fn spoils_the_handle(&self) -> bool {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, SystemIoFailure};
-        let cause = match self {
-            Error::CommitUnknown(error) | Error::Sqlite(error) => error.sqlite_error_code(),
-            _ => None,
+    /// What a storage error means for whoever goes on.
+    pub(crate) fn doubt(&self) -> Option<Doubt> {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase, SystemIoFailure};
+        use rusqlite::ffi::{SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_FSYNC};
+        let (Error::CommitUnknown(error) | Error::Sqlite(error)) = self else {
+            return None;
         };
-        matches!(cause, Some(DatabaseCorrupt | NotADatabase | SystemIoFailure))
+        let error = error.sqlite_error()?;
+        match (error.code, error.extended_code) {
+            (_, SQLITE_IOERR_FSYNC | SQLITE_IOERR_DIR_FSYNC) => Some(Doubt::Handle),
+            (DatabaseCorrupt | DiskFull | NotADatabase | SystemIoFailure, _) => {
+                Some(Doubt::Connections)
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn unusable(path: &std::path::Path, why: impl Into<String>) -> Error {
+        Error::Unusable { path: path.to_owned(), why: why.into() }
     }
 
     pub(crate) fn io(what: impl Into<String>, source: std::io::Error) -> Error {
         Error::Io { what: what.into(), source }
     }
+}
+
+/// What is not to be trusted any more after a storage error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// What the connections remember of the file: they are opened anew.
+    Connections,
+    /// A flush failed, and the system reports that only once: what it keeps in memory may never have reached the disk.
+    Handle,
 }
 
 // rusqlite's error cannot be cloned; code and text are what a caller reads.

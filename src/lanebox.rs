@@ -18,7 +18,7 @@ use crate::runtime::Running;
 use crate::store::Store;
 use crate::store::jobs::{Jobs, Within};
 use crate::store::processes::Processes;
-use crate::store::sqlite::{Durability, SqliteStore};
+use crate::store::sqlite::{Durability, Opening, SqliteStore};
 
 /// How much of the machine Lanebox may use, and how it leases work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,7 @@ pub struct Builder {
     lease: Duration,
     busy: Duration,
     suspect_wait: Duration,
+    allow_filesystem: bool,
 }
 
 impl Builder {
@@ -67,6 +68,7 @@ impl Builder {
             lease: Duration::from_secs(60),
             busy: Duration::from_secs(5),
             suspect_wait: Duration::from_secs(30),
+            allow_filesystem: false,
         }
     }
 
@@ -109,6 +111,12 @@ impl Builder {
         Builder { suspect_wait: wait, ..self }
     }
 
+    /// Opens the file on a network file system too, where locks and shared memory do not hold. It gives up two promises:
+    /// accepted work may be lost, and one job may run twice at once.
+    pub fn allow_filesystem(self) -> Builder {
+        Builder { allow_filesystem: true, ..self }
+    }
+
     /// Opens the file.
     ///
     /// # Errors
@@ -120,7 +128,9 @@ impl Builder {
         let env = Env::system();
         let busy_ms = ms(self.busy).unsigned_abs();
         let (create, durability) = (self.create, self.durability);
-        let store = SqliteStore::open(&self.path, env.clone(), create, durability, busy_ms)?;
+        let allow_filesystem = self.allow_filesystem;
+        let how = Opening { create, durability, busy_ms, allow_filesystem };
+        let store = SqliteStore::open(&self.path, env.clone(), &how)?;
         let settings = Settings {
             workers: self.workers,
             lease_ms: ms(self.lease),

@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::model::verdict::End;
 use crate::store::jobs::{Ask, Claimed, Finish, Handled, Jobs, Round};
 use crate::store::processes::Processes;
-use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::{Opening, SqliteStore};
 use crate::{Durability, Lane, NewJob, Result};
 
 /// Commits of a handle so far: operations by this are the mean batch.
@@ -29,7 +29,8 @@ pub struct Bare {
 impl Bare {
     /// A new file.
     pub fn create(path: &Path, durability: Durability) -> Result<Bare> {
-        let store = SqliteStore::open(path, Env::system(), true, durability, 1000)?;
+        let how = Opening { durability, ..Opening::default() };
+        let store = SqliteStore::open(path, Env::system(), &how)?;
         let process = store.register()?;
         let kind = store.kind("noop")?;
         let ask = Ask {

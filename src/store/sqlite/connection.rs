@@ -1,10 +1,22 @@
-//! Connections: one sets WAL, once; every one sets its pragmas and reads them back, and refuses to go on if one did not take.
+//! Connections: one sets WAL, once; every one sets its pragmas and reads them back, and refuses to
+//! go on if one did not take.
 
+#[cfg(test)]
+mod tests;
+
+use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use r2d2::ManageConnection;
+use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
 
+use super::guard::Admitted;
+use super::wait::while_locked;
+use crate::env::Env;
 use crate::error::{Error, Result};
 
 /// Oldest SQLite without the WAL-reset corruption, and the one release after it that has it again.
@@ -14,15 +26,57 @@ const BAD_SQLITE: i32 = 3_052_000;
 /// Pages of WAL after which a commit also checkpoints, passively.
 const AUTOCHECKPOINT_PAGES: i64 = 4_000;
 
+/// How long opening waits for programs that start or stop at the same moment.
+const OPENING: Duration = Duration::from_secs(5);
+
+/// No symbolic link: the path was resolved when it was admitted. No creation: only the guard makes
+/// files.
+const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
+    .union(OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    .union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
+
 /// How durable a commit is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// `synchronous=FULL`: what was acknowledged survives a power cut. The default.
     #[default]
     Full,
-    /// `synchronous=NORMAL`: a power cut may take back the last commits; the file is never damaged by it.
+    /// `synchronous=NORMAL`: a power cut may take back the last commits; the file is never damaged
+    /// by it. What the send ledger depends on is committed at FULL even so.
     Relaxed,
 }
+
+/// Where the write connection comes from, now and again after a storage error.
+pub(super) struct Source {
+    pub(super) file: Admitted,
+    pub(super) durability: Durability,
+    pub(super) era: Era,
+}
+
+impl Source {
+    /// Opens the write connection anew, if the file is still the one that it was.
+    pub(super) fn reopen(&self, env: &Env) -> Result<Connection> {
+        self.file.is_still_there()?;
+        let conn = open(&self.file)?;
+        settle_writer(&conn, &self.file.path, env)?;
+        Ok(conn)
+    }
+
+    /// No connection opened before this is to be trusted.
+    pub(super) fn distrust(&self) {
+        self.era.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// What every connection sets for itself.
+const PRAGMAS: [(&str, i64); 6] = [
+    ("foreign_keys", 1),
+    ("secure_delete", 1),
+    ("trusted_schema", 0),
+    ("cell_size_check", 1),
+    ("mmap_size", 0),
+    ("temp_store", 2),
+];
 
 /// Refuses a linked SQLite that can damage WAL files.
 pub(super) fn check_sqlite(version: i32) -> Result<()> {
@@ -30,7 +84,7 @@ pub(super) fn check_sqlite(version: i32) -> Result<()> {
         return Ok(());
     }
     let why = format!(
-        "the linked SQLite is {}.{}.{}; releases before 3.51.3 (and 3.52.0) can damage a WAL file: \
+        "the linked SQLite is {}.{}.{}; releases before 3.51.3 (and 3.52.0) can damage a WAL file, so no file was opened: \
          link a newer one, or use the feature `bundled`",
         version / 1_000_000,
         version / 1_000 % 1_000,
@@ -39,78 +93,134 @@ pub(super) fn check_sqlite(version: i32) -> Result<()> {
     Err(Error::Setting { what: "sqlite version", why })
 }
 
-/// Opens the write connection; creates the file if `create`.
-pub(super) fn open_writer(path: &Path, create: bool, durability: Durability) -> Result<Connection> {
-    check_sqlite(rusqlite::version_number())?;
-    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
-    let conn = Connection::open_with_flags(path, flags).map_err(|e| unusable(path, &e))?;
-    // Files of several processes that start at once wait here for each other, not at the first statement.
-    conn.busy_timeout(Duration::from_secs(5))?;
-    set_wal(&conn, path)?;
-    settle_pragmas(&conn, path, durability)?;
-    set(&conn, path, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
-    set(&conn, path, "journal_size_limit", 64 << 20)?;
+/// Opens the file without changing it: whoever finds that it is not Lanebox's leaves it as it was.
+pub(super) fn open(file: &Admitted) -> Result<Connection> {
+    let path = &file.path;
+    let conn = Connection::open_with_flags(path, FLAGS).map_err(|e| unusable(path, &e))?;
+    // Files of several processes that start at once wait here for each other, not at the first
+    // statement.
+    conn.busy_timeout(OPENING).map_err(|e| unusable(path, &e))?;
+    journal_mode(&conn, "PRAGMA journal_mode").map_err(|e| unusable(path, &e))?;
     Ok(conn)
 }
 
-/// What the pool makes: connections that can only read.
-pub(super) type Readers = r2d2_sqlite::SqliteConnectionManager;
-
-/// A small pool of connections that can only read; their prepared statements live as long as the pool.
-pub(super) fn pool(path: &Path) -> Result<r2d2::Pool<Readers>> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let file = path.to_owned();
-    let readers = Readers::file(path).with_flags(flags).with_init(move |conn| {
-        conn.busy_timeout(Duration::from_secs(5))?;
-        let settled = settle_pragmas(conn, &file, Durability::Full)
-            .and_then(|()| set(conn, &file, "query_only", 1));
-        settled.map_err(|error| {
-            let misuse = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_MISUSE);
-            rusqlite::Error::SqliteFailure(misuse, Some(error.to_string()))
-        })
-    });
-    r2d2::Pool::builder()
-        .max_size(4)
-        .min_idle(Some(0))
-        .test_on_check_out(false)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .connection_timeout(Duration::from_secs(1))
-        .build(readers)
-        .map_err(|error| Error::NoReader { why: error.to_string() })
+/// Makes it the write connection.
+pub(super) fn settle_writer(conn: &Connection, path: &Path, env: &Env) -> Result<()> {
+    set_wal(conn, path, env)?;
+    settle(conn, path)?;
+    synchronous(conn, path, Durability::Full)?;
+    set(conn, path, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
+    set(conn, path, "journal_size_limit", 64 << 20)
 }
 
-fn set_wal(conn: &Connection, path: &Path) -> Result<()> {
-    let mode = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, String>(0));
-    let now = mode("PRAGMA journal_mode").map_err(|e| unusable(path, &e))?;
-    if now == "wal" {
-        return Ok(());
-    }
-    let now = mode("PRAGMA journal_mode = WAL").map_err(|e| unusable(path, &e))?;
-    if now == "wal" {
-        return Ok(());
-    }
-    Err(Error::Unusable {
-        path: path.to_owned(),
-        why: format!(
-            "SQLite keeps journal mode {now} instead of WAL (a network file system, or :memory:?)"
-        ),
-    })
-}
-
-fn settle_pragmas(conn: &Connection, path: &Path, durability: Durability) -> Result<()> {
-    let synchronous = match durability {
+/// Sets how durable the next commits are.
+pub(super) fn synchronous(conn: &Connection, path: &Path, durability: Durability) -> Result<()> {
+    let level = match durability {
         Durability::Full => 2,
         Durability::Relaxed => 1,
     };
-    set(conn, path, "synchronous", synchronous)?;
-    set(conn, path, "foreign_keys", 1)?;
-    set(conn, path, "secure_delete", 1)?;
-    set(conn, path, "trusted_schema", 0)?;
-    set(conn, path, "cell_size_check", 1)?;
-    set(conn, path, "mmap_size", 0)?;
-    set(conn, path, "temp_store", 2)?;
+    set(conn, path, "synchronous", level)
+}
+
+/// Makes connections that can only read, and throws away those that were left in the middle of
+/// something.
+pub(super) struct Readers {
+    inner: SqliteConnectionManager,
+    era: Era,
+}
+
+/// Grows when a storage error makes all older connections doubtful.
+pub(super) type Era = Arc<AtomicU64>;
+
+/// A connection that can only read.
+pub(super) struct Reader {
+    conn: Connection,
+    era: u64,
+}
+
+impl Deref for Reader {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.conn
+    }
+}
+
+impl ManageConnection for Readers {
+    type Connection = Reader;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> rusqlite::Result<Reader> {
+        let era = self.era.load(Ordering::SeqCst);
+        Ok(Reader { conn: self.inner.connect()?, era })
+    }
+
+    fn is_valid(&self, reader: &mut Reader) -> rusqlite::Result<()> {
+        if reader.era == self.era.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        Err(misuse("opened before a storage error"))
+    }
+
+    fn has_broken(&self, reader: &mut Reader) -> bool {
+        // An open transaction would pin the WAL, a half-read statement its snapshot.
+        self.is_valid(reader).is_err() || !reader.is_autocommit() || reader.is_busy()
+    }
+}
+
+/// A small pool of connections that can only read; their prepared statements live as long as the
+/// pool.
+pub(super) fn pool(file: &Admitted, era: Era) -> Result<r2d2::Pool<Readers>> {
+    let path = file.path.clone();
+    let inner =
+        SqliteConnectionManager::file(&file.path).with_flags(FLAGS).with_init(move |conn| {
+            conn.busy_timeout(OPENING)?;
+            let settled = settle(conn, &path)
+                .and_then(|()| synchronous(conn, &path, Durability::Full))
+                .and_then(|()| set(conn, &path, "query_only", 1));
+            settled.map_err(|error| misuse(&error.to_string()))
+        });
+    r2d2::Pool::builder()
+        .max_size(4)
+        .min_idle(Some(0))
+        .test_on_check_out(true)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connection_timeout(Duration::from_secs(1))
+        .build(Readers { inner, era })
+        .map_err(|error| Error::NoReader { why: error.to_string() })
+}
+
+fn misuse(why: &str) -> rusqlite::Error {
+    let misuse = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_MISUSE);
+    rusqlite::Error::SqliteFailure(misuse, Some(why.to_owned()))
+}
+
+fn journal_mode(conn: &Connection, sql: &str) -> rusqlite::Result<String> {
+    conn.query_row(sql, [], |row| row.get(0))
+}
+
+// Switching needs the file alone, and SQLite does not always wait for that itself.
+fn set_wal(conn: &Connection, path: &Path, env: &Env) -> Result<()> {
+    let opening_ms = u64::try_from(OPENING.as_millis()).unwrap_or(u64::MAX);
+    let now = while_locked(env, opening_ms, || journal_mode(conn, "PRAGMA journal_mode = WAL"));
+    match now {
+        Ok(now) if now == "wal" => Ok(()),
+        Ok(now) => Err(Error::unusable(
+            path,
+            format!(
+                "SQLite keeps journal mode {now} instead of WAL: this file system cannot carry one"
+            ),
+        )),
+        Err(Error::Sqlite(error)) => Err(unusable(path, &error)),
+        Err(error) => Err(error),
+    }
+}
+
+fn settle(conn: &Connection, path: &Path) -> Result<()> {
+    for (pragma, value) in PRAGMAS {
+        set(conn, path, pragma, value)?;
+    }
     conn.set_prepared_statement_cache_capacity(256);
     Ok(())
 }
@@ -123,25 +233,31 @@ fn set(conn: &Connection, path: &Path, pragma: &str, value: i64) -> Result<()> {
         Ok(now) if now == value => Ok(()),
         // Compiled out (mmap_size without mmap): there is nothing to switch off.
         Err(rusqlite::Error::QueryReturnedNoRows) if value == 0 => Ok(()),
-        now => Err(Error::Unusable {
-            path: path.to_owned(),
-            why: format!("PRAGMA {pragma} = {value} did not take (it reads {now:?})"),
-        }),
+        now => {
+            let why = format!("PRAGMA {pragma} = {value} did not take (it reads {now:?})");
+            Err(Error::unusable(path, why))
+        }
     }
 }
 
-fn unusable(path: &Path, error: &rusqlite::Error) -> Error {
+/// What SQLite says about a file that cannot be opened.
+pub(super) fn unusable(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseCorrupt, NotADatabase, ReadOnly};
     let hint = match error.sqlite_error_code() {
-        Some(NotADatabase | DatabaseCorrupt) => "it is not an SQLite database, or it is damaged",
+        Some(NotADatabase) => {
+            "it is not an SQLite database, or its first page is damaged: check the path, or restore a backup"
+        }
+        Some(DatabaseCorrupt) => "it is damaged: restore a backup",
         Some(CannotOpen) => {
-            "it cannot be opened: does its directory exist, and may this user write there?"
+            "it cannot be opened: check owner and mode of the file and its directory"
         }
         Some(ReadOnly) => {
-            "it is read-only for this user: check the owner and mode of file and directory"
+            "it is read-only for this user: check owner and mode of the file and its directory"
         }
-        Some(DatabaseBusy) => "another program holds it locked",
+        Some(DatabaseBusy) => {
+            "another program holds it locked and did not let go: stop that program"
+        }
         _ => "SQLite refused it",
     };
-    Error::Unusable { path: path.to_owned(), why: format!("{hint} ({error})") }
+    Error::unusable(path, format!("{hint} ({error})"))
 }

@@ -49,7 +49,8 @@ impl Jobs for SqliteStore {
     fn finish_with(&self, finish: Finish, rows: HostWork<'_>) -> Result<Ended> {
         let HostWork::Sqlite(rows) = rows;
         self.writer.host(|tx| {
-            // Asked before the host's code runs: rows of a run that will not be done must not be written.
+            // Asked before the host's code runs: rows of a run that will not be done must not be
+            // written.
             if end::will_be_done(tx, &finish)? {
                 rows(tx.conn).map_err(Error::Host)?;
                 if tx.conn.is_autocommit() {
@@ -75,7 +76,7 @@ impl Jobs for SqliteStore {
     }
 
     fn effect_key(&self, job: JobId, name: &str) -> [u8; 16] {
-        let hmac = self.secret.hmac("effect", &[job.0.as_bytes(), name.as_bytes()]);
+        let hmac = self.meta.secret.hmac("effect", &[job.0.as_bytes(), name.as_bytes()]);
         std::array::from_fn(|i| hmac[i])
     }
 }

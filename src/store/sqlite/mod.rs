@@ -13,6 +13,8 @@ mod end;
 mod enqueue;
 mod expire;
 mod finished;
+mod foreign;
+mod guard;
 mod inspect;
 mod jobs;
 mod ledger;
@@ -34,11 +36,13 @@ mod row;
 mod settle;
 mod step;
 mod tx;
+mod wait;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
+use uuid::Uuid;
 
 pub use connection::Durability;
 
@@ -46,15 +50,38 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::model::id::ProcessNo;
 use crate::store::Store;
+use connection::Source;
+use guard::Admitted;
 use process::Lock;
 use tx::Secret;
 use writer::Writer;
 
+/// How a file is opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    /// Make the file and its tables, or bring an older schema forward. Else only a file that is
+    /// ready is opened.
+    pub(crate) create: bool,
+    pub(crate) durability: Durability,
+    /// How long a write waits for another program's lock, in milliseconds.
+    pub(crate) busy_ms: u64,
+    /// Open it on a network file system too, and give up that accepted work is kept and that a lane
+    /// runs one job.
+    pub(crate) allow_filesystem: bool,
+}
+
+impl Default for Opening {
+    fn default() -> Opening {
+        let durability = Durability::Full;
+        Opening { create: true, durability, busy_ms: 1_000, allow_filesystem: false }
+    }
+}
+
 /// A store on one file: the write connection with its queue, and a small pool of readers beside it.
 pub(crate) struct SqliteStore {
-    path: PathBuf,
+    file: Admitted,
     env: Env,
-    secret: Secret,
+    meta: Meta,
     writer: Writer,
     readers: r2d2::Pool<connection::Readers>,
     /// Locks of the holders that this handle registered.
@@ -64,30 +91,36 @@ pub(crate) struct SqliteStore {
 impl Store for SqliteStore {}
 
 impl SqliteStore {
-    /// Opens the file; makes it and its tables if `create`.
-    pub(crate) fn open(
-        path: &Path,
-        env: Env,
-        create: bool,
-        durability: Durability,
-        busy_ms: u64,
-    ) -> Result<SqliteStore> {
-        let mut conn = connection::open_writer(path, create, durability)?;
-        if create {
-            migrate::migrate(&mut conn, path, &env, durability == Durability::Relaxed)?;
+    /// Opens the file. Whatever refuses it says so before the file is changed, and before anything
+    /// is made beside it if `stat` can tell.
+    pub(crate) fn open(path: &Path, env: Env, how: &Opening) -> Result<SqliteStore> {
+        connection::check_sqlite(rusqlite::version_number())?;
+        let file = guard::admit(path, how.create, how.allow_filesystem)?;
+        let mut conn = connection::open(&file)?;
+        migrate::admit(&conn, &file.path, how.create)?;
+        connection::settle_writer(&conn, &file.path, &env)?;
+        if how.create {
+            let relaxed = how.durability == Durability::Relaxed;
+            migrate::migrate(&mut conn, &file.path, &env, relaxed)?;
         }
-        migrate::check(&conn, path, true)?;
-        let secret = secret(&conn)?;
-        // From here on the only wait for other programs is the writer's own.
-        conn.busy_timeout(std::time::Duration::ZERO)?;
-        let writer = Writer::new(conn, env.clone(), secret.clone(), busy_ms);
-        let readers = connection::pool(path)?;
+        migrate::check(&conn, &file.path)?;
+        let meta = Meta::read(&conn)?;
+        if how.durability == Durability::Relaxed && !meta.relaxed {
+            let why = "this file was made to keep every acknowledged commit: open it at `Full`";
+            return Err(Error::Setting { what: "durability", why: why.to_owned() });
+        }
+        let era = connection::Era::default();
+        let readers = connection::pool(&file, era.clone())?;
+        let source = Source { file: file.clone(), durability: how.durability, era };
+        let writer = Writer::new(conn, source, env.clone(), meta.secret.clone(), how.busy_ms)?;
         let locks = parking_lot::Mutex::default();
-        Ok(SqliteStore { path: path.to_owned(), env, secret, writer, readers, locks })
+        Ok(SqliteStore { file, env, meta, writer, readers, locks })
     }
 
-    /// Reads on a connection that cannot write; what one call reads is one snapshot only inside a transaction of its own.
+    /// Reads on a connection that cannot write; what one call reads is one snapshot only inside a
+    /// transaction of its own.
     fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.writer.check_open()?;
         let conn =
             self.readers.get().map_err(|error| Error::NoReader { why: error.to_string() })?;
         body(&conn)
@@ -106,9 +139,19 @@ impl SqliteStore {
     }
 }
 
-fn secret(conn: &Connection) -> Result<Secret> {
-    let row = "SELECT secret FROM lanebox_meta WHERE id = 1";
-    let secret: Vec<u8> = conn.query_row(row, [], |row| row.get(0))?;
-    let secret = secret.try_into().map_err(|_| Error::invalid("secret of the file", "32 bytes"))?;
-    Ok(Secret(secret))
+/// What the file says of itself.
+struct Meta {
+    uuid: Uuid,
+    secret: Secret,
+    relaxed: bool,
+}
+
+impl Meta {
+    fn read(conn: &Connection) -> Result<Meta> {
+        let row = "SELECT file_uuid, secret, relaxed FROM lanebox_meta WHERE id = 1";
+        Ok(conn.query_row(row, [], |row| {
+            let (uuid, secret) = (Uuid::from_bytes(row.get(0)?), Secret(row.get(1)?));
+            Ok(Meta { uuid, secret, relaxed: row.get(2)? })
+        })?)
+    }
 }

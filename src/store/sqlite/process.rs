@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::tx::Tx;
@@ -13,10 +13,18 @@ use crate::model::id::ProcessNo;
 const PROCESS_NEW: &str =
     "INSERT INTO lanebox_process(uuid, boot, pid, started_at) VALUES (?1, ?2, ?3, ?4)";
 const PROCESS_GONE: &str = "UPDATE lanebox_process SET gone = 1 WHERE id = ?1 AND gone = 0";
-pub(super) const PROCESSES_HERE: &str =
-    "SELECT id, uuid FROM lanebox_process WHERE gone = 0 AND boot = ?1";
+const PROCESS_LIVING: &str = "SELECT id, uuid, boot FROM lanebox_process WHERE gone = 0";
 
-/// The lock of one process: held while the file is open, released by the system when the process ends, however it ends.
+/// A process that nobody has marked as gone.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) no: ProcessNo,
+    pub(super) uuid: Uuid,
+    pub(super) boot: String,
+}
+
+/// The lock of one process: held while the file is open, released by the system when the process
+/// ends, however it ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -43,8 +51,7 @@ impl Lock {
     /// Makes and locks the file of a new process.
     pub(super) fn make(database: &Path, uuid: Uuid) -> Result<Lock> {
         let path = path_of(database, uuid);
-        let opened = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        let file = opened.map_err(|e| {
+        let file = new_file(&path).map_err(|e| {
             Error::io(format!("the lock file {} of this process", path.display()), e)
         })?;
         match file.try_lock() {
@@ -67,7 +74,8 @@ impl Lock {
         };
         match file.try_lock() {
             Ok(()) => Alive::No(Lock { file, path }),
-            Err(_) => Alive::Yes,
+            Err(std::fs::TryLockError::WouldBlock) => Alive::Yes,
+            Err(std::fs::TryLockError::Error(_)) => Alive::CannotTell,
         }
     }
 
@@ -78,6 +86,23 @@ impl Lock {
         }
         drop(self.file);
     }
+}
+
+fn new_file(path: &Path) -> std::io::Result<File> {
+    let mut how = OpenOptions::new();
+    how.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut how, 0o600);
+    how.open(path)
+}
+
+/// Every process that is not marked as gone.
+pub(super) fn living(conn: &Connection) -> Result<Vec<Known>> {
+    let mut statement = conn.prepare_cached(PROCESS_LIVING)?;
+    let rows = statement.query_map([], |row| {
+        Ok(Known { no: row.get(0)?, uuid: Uuid::from_bytes(row.get(1)?), boot: row.get(2)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Writes the row of this process.

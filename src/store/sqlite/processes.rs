@@ -1,11 +1,10 @@
 //! The verbs of processes.
 
 use rusqlite::params;
-use uuid::Uuid;
 
-use super::process::{Alive, Lock, PROCESSES_HERE, mark_gone, register};
+use super::process::{Alive, Known, Lock, mark_gone};
 use super::{SqliteStore, process};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::id::ProcessNo;
 use crate::store::processes::Processes;
 
@@ -14,14 +13,24 @@ const OTHERS_HOLD: &str = "SELECT EXISTS (SELECT 1 FROM lanebox_running WHERE pr
 impl Processes for SqliteStore {
     fn register(&self) -> Result<ProcessNo> {
         let uuid = self.env.uuid();
-        let lock = Lock::make(&self.path, uuid)?;
-        let process = self.writer.write(move |tx| register(tx, uuid))?;
+        let lock = Lock::make(&self.file.path, uuid)?;
+        let process = match self.writer.write(move |tx| process::register(tx, uuid)) {
+            Ok(process) => process,
+            Err(error) => {
+                lock.remove();
+                return Err(error);
+            }
+        };
         self.locks.lock().insert(process, lock);
+        if let Err(error) = self.refuse_another_boot() {
+            self.leave(process)?;
+            return Err(error);
+        }
         Ok(process)
     }
 
     fn leave(&self, process: ProcessNo) -> Result<()> {
-        self.writer.write(move |tx| mark_gone(tx, process).map(|_| ()))?;
+        self.writer.write(move |tx| mark_gone(tx, process))?;
         if let Some(lock) = self.locks.lock().remove(&process) {
             lock.remove();
         }
@@ -29,23 +38,28 @@ impl Processes for SqliteStore {
     }
 
     fn sweep(&self) -> Result<bool> {
-        let boot = self.env.boot().to_owned();
-        let here: Vec<(ProcessNo, Vec<u8>)> = self.read(|conn| {
-            let mut statement = conn.prepare_cached(PROCESSES_HERE)?;
-            let rows = statement.query_map([boot], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
-        })?;
-        let mine: Vec<ProcessNo> = self.locks.lock().keys().copied().collect();
-        let mut found = false;
-        for (process, uuid) in here.into_iter().filter(|(process, _)| !mine.contains(process)) {
-            let Ok(uuid) = Uuid::from_slice(&uuid) else { continue };
-            if let Alive::No(lock) = process::Lock::probe(&self.path, uuid) {
-                self.writer.write(move |tx| mark_gone(tx, process))?;
-                lock.remove();
-                found = true;
+        let mut gone = Vec::new();
+        let mut locks = Vec::new();
+        for known in self.others()? {
+            match Lock::probe(&self.file.path, known.uuid) {
+                Alive::No(lock) => {
+                    gone.push(known.no);
+                    locks.push(lock);
+                }
+                // Nobody is left of a boot that has ended, and this one has no file to ask.
+                Alive::CannotTell if known.boot != self.env.boot() => gone.push(known.no),
+                // Its leases tell.
+                Alive::CannotTell | Alive::Yes => {}
             }
         }
-        Ok(found)
+        if gone.is_empty() {
+            return Ok(false);
+        }
+        self.writer.write(move |tx| {
+            gone.into_iter().try_for_each(|process| mark_gone(tx, process).map(|_| ()))
+        })?;
+        locks.into_iter().for_each(Lock::remove);
+        Ok(true)
     }
 
     fn others_hold(&self, me: ProcessNo) -> Result<bool> {
@@ -61,5 +75,36 @@ impl Processes for SqliteStore {
 
     fn changed_elsewhere(&self) -> Result<bool> {
         self.writer.changed_elsewhere()
+    }
+}
+
+impl SqliteStore {
+    // Whoever is not marked as gone, without those that this handle registered itself.
+    fn others(&self) -> Result<Vec<Known>> {
+        let mut known = self.read(process::living)?;
+        let mine = self.locks.lock();
+        known.retain(|known| !mine.contains_key(&known.no));
+        Ok(known)
+    }
+
+    // A container may have a boot id of its own: then each would take the other's leases for those
+    // of a boot that ended.
+    fn refuse_another_boot(&self) -> Result<()> {
+        let path = &self.file.path;
+        let elsewhere = self.others()?.into_iter().find(|known| {
+            known.boot != self.env.boot() && matches!(Lock::probe(path, known.uuid), Alive::Yes)
+        });
+        match elsewhere {
+            None => Ok(()),
+            Some(known) => Err(Error::unusable(
+                path,
+                format!(
+                    "another program has it open under another boot id ({}, here {}; a container of its own?), and each \
+                     would take the other's leases for ended ones: run both in one container",
+                    known.boot,
+                    self.env.boot()
+                ),
+            )),
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! A transaction under way: what every verb works on. It cannot read another clock or run outside a transaction.
+//! A transaction under way: what every verb works on. It cannot read another clock or run outside a
+//! transaction.
 
 use std::cell::RefCell;
 
@@ -7,7 +8,7 @@ use rusqlite::{CachedStatement, Connection, Params, Row};
 use sha2::Sha256;
 
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The key of every HMAC in one file.
 #[derive(Clone)]
@@ -25,8 +26,13 @@ impl Secret {
     }
 }
 
-/// One open write transaction with its one reading of the clocks. The statements that it uses stay in hand until its
-/// end: looking one up by its text costs as much as running it.
+const SAVEPOINT: &str = "SAVEPOINT step";
+const RELEASE: &str = "RELEASE step";
+const ROLLBACK_TO: &str = "ROLLBACK TO step";
+const ROLLBACK: &str = "ROLLBACK";
+
+/// One open write transaction with its one reading of the clocks. The statements that it uses stay
+/// in hand until its end: looking one up by its text costs as much as running it.
 pub(super) struct Tx<'c> {
     pub(super) conn: &'c Connection,
     pub(super) env: &'c Env,
@@ -94,14 +100,22 @@ impl<'c> Tx<'c> {
 
     /// Runs `body` in a savepoint: an error takes back what it did, and nothing else.
     pub(super) fn savepoint<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.run("SAVEPOINT step", [])?;
+        self.run(SAVEPOINT, [])?;
         let answer = body();
-        // After FULL or IOERR SQLite may have ended the transaction: there is nothing left to take back.
-        if answer.is_err() && !self.conn.is_autocommit() {
-            self.run("ROLLBACK TO step", [])?;
+        // After FULL or IOERR SQLite may have ended the transaction: there is nothing left to take
+        // back.
+        if self.conn.is_autocommit() {
+            return answer.and(Err(Error::RolledBack));
         }
-        if !self.conn.is_autocommit() {
-            self.run("RELEASE step", [])?;
+        let closed = match answer {
+            Ok(_) => self.run(RELEASE, []),
+            Err(_) => self.run(ROLLBACK_TO, []).and_then(|_| self.run(RELEASE, [])),
+        };
+        if let Err(error) = closed {
+            // Else the half of it that is there would be committed with the others.
+            tracing::warn!(%error, "a savepoint could not be closed: the whole transaction is rolled back");
+            self.run(ROLLBACK, [])?;
+            return answer.and(Err(error));
         }
         answer
     }
@@ -112,6 +126,10 @@ impl<'c> Tx<'c> {
         sql: &'static str,
         body: impl FnOnce(&mut CachedStatement<'c>) -> rusqlite::Result<T>,
     ) -> Result<T> {
+        // Else each statement would be a commit of its own.
+        if self.conn.is_autocommit() {
+            return Err(Error::RolledBack);
+        }
         let at = sql.as_ptr();
         let found = self.in_hand.borrow().iter().position(|(held, _)| *held == at);
         let mut statement = match found {

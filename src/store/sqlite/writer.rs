@@ -1,15 +1,28 @@
-//! Group commit: whoever finds the writer free leads, runs what waits in one transaction, commits once, and hands each
-//! its own result; the others ride along. Host code runs on its caller's own thread only, as leader, first.
+//! Group commit: whoever finds the writer free leads, runs what waits in one transaction, commits
+//! once, and hands each its own result; the others ride along. Host code runs on its caller's own
+//! thread only, as leader, first.
 
-use std::sync::Arc;
-use std::time::Duration;
+pub(super) mod faults;
+mod seat;
+#[cfg(test)]
+mod tests;
+mod turn;
 
-use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::ThreadId;
+
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
+use super::connection::{Durability, Source};
 use super::tx::{Secret, Tx};
 use crate::env::Env;
-use crate::error::{Error, Result};
+use crate::error::{Doubt, Error, Result};
+use faults::Faults;
+use seat::{Aboard, Seat};
+use turn::{Held, Turn};
 
 /// Most operations of one commit: bounds how long the last of them waits.
 const MOST: usize = 256;
@@ -17,93 +30,111 @@ const MOST: usize = 256;
 /// Work of our own: any thread may run it.
 type Operation = Box<dyn FnOnce(&Tx<'_>) -> Result<()> + Send>;
 
-/// Work of the host's: only its caller's thread runs it.
-type Host<'h> = &'h mut dyn FnMut(&Tx<'_>) -> Result<()>;
+/// Work of our own that answers something.
+#[cfg(any(test, feature = "testing"))]
+pub(super) type Answering<T> = Box<dyn FnOnce(&Tx<'_>) -> Result<T> + Send>;
 
-/// A place in the queue: what is to be run, and what became of it.
-struct Seat {
-    state: Mutex<State>,
-    turn: Condvar,
-}
-
-enum State {
-    Waiting(Option<Operation>),
-    /// It is this seat's turn to lead.
-    Leads(Option<Operation>),
-    /// Its commit holds; its own result stands.
-    Settled,
-    /// Nothing of it was stored.
-    NotStored(Error),
+/// What a leader runs first, as if it were alone.
+enum First<'h> {
+    Ours(Operation),
+    /// Work of the host's: only its caller's thread runs it.
+    Host(&'h mut dyn FnMut(&Tx<'_>) -> Result<()>),
 }
 
 #[derive(Default)]
 struct Queue {
-    waiting: std::collections::VecDeque<Arc<Seat>>,
+    waiting: VecDeque<Arc<Seat>>,
+    /// Seats ever taken: the number of the last one.
+    taken: u64,
     led: bool,
+    /// Whose turn it is, once it has begun.
+    by: Option<ThreadId>,
 }
 
 /// The one write connection of a handle, and the queue before it.
 pub(super) struct Writer {
     queue: Mutex<Queue>,
-    conn: Mutex<Connection>,
-    closed: Mutex<Option<String>>,
+    held: Mutex<Held>,
+    source: Source,
+    closed: OnceLock<String>,
     env: Env,
     secret: Secret,
     busy_ms: u64,
-    commits: std::sync::atomic::AtomicU64,
-    version: std::sync::atomic::AtomicI64,
+    commits: AtomicU64,
+    pub(super) faults: Faults,
 }
 
 impl Writer {
-    pub(super) fn new(conn: Connection, env: Env, secret: Secret, busy_ms: u64) -> Writer {
-        Writer {
+    pub(super) fn new(
+        conn: Connection,
+        source: Source,
+        env: Env,
+        secret: Secret,
+        busy_ms: u64,
+    ) -> Result<Writer> {
+        Ok(Writer {
             queue: Mutex::default(),
-            conn: Mutex::new(conn),
-            closed: Mutex::new(None),
+            held: Mutex::new(Held::new(conn)?),
+            source,
+            closed: OnceLock::new(),
             env,
             secret,
             busy_ms,
-            commits: 0.into(),
-            version: 0.into(),
-        }
+            commits: AtomicU64::new(0),
+            faults: Faults::default(),
+        })
     }
 
     /// Transactions committed by this writer so far: the mean batch size is operations by this.
     pub(super) fn commits(&self) -> u64 {
-        self.commits.load(std::sync::atomic::Ordering::Relaxed)
+        self.commits.load(Ordering::Relaxed)
     }
 
-    /// Whether another connection has committed since the last call. A busy writer answers no: it is asked again soon.
+    /// Refuses once a flush has failed.
+    pub(super) fn check_open(&self) -> Result<()> {
+        match self.closed.get() {
+            Some(cause) => Err(Error::Closed { cause: cause.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether another connection has committed since the last call. A busy writer answers no: it
+    /// is asked again soon.
     pub(super) fn changed_elsewhere(&self) -> Result<bool> {
-        let Some(conn) = self.conn.try_lock() else { return Ok(false) };
-        let now: i64 =
-            conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
-        let before = self.version.swap(now, std::sync::atomic::Ordering::Relaxed);
-        Ok(before != now)
+        self.held.try_lock().map_or(Ok(false), |held| held.changed_elsewhere())
     }
 
-    /// Runs one operation of our own in some commit, perhaps together with others, on whichever thread leads.
+    /// Runs one operation of our own in some commit, perhaps together with others, on whichever
+    /// thread leads.
     pub(super) fn write<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let answer = Arc::new(Mutex::new(None));
-        let hers = answer.clone();
-        let operation: Operation = Box::new(move |tx| {
-            *hers.lock() = Some(operation(tx)?);
-            Ok(())
-        });
-        let seat = self.take_seat(Some(operation));
-        if let Some(operation) = seat.wait_for_turn()? {
-            self.lead(Some(operation), None)?;
-        }
-        let settled = answer.lock().take();
-        Ok(settled.expect("a settled operation left its answer"))
+        self.write_at(false, operation)
     }
 
-    /// Runs `host` on this thread, first in a transaction of its own turn; what waits rides along after it.
+    /// The same in a commit that is flushed before it returns, whatever the file's durability.
+    pub(super) fn write_full<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.write_at(true, operation)
+    }
+
+    fn write_at<T: Send + 'static>(
+        &self,
+        full: bool,
+        operation: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (operation, answer) = answering(operation);
+        self.ride(&*self.take_seat(Some(operation), full)?)?;
+        Ok(answer.settled())
+    }
+
+    /// Runs `host` on this thread, first in a transaction of its own turn; what waits rides along
+    /// after it.
     pub(super) fn host<T>(&self, host: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
-        let seat = self.take_seat(None);
+        let seat = self.take_seat(None, false)?;
         seat.wait_for_turn()?;
         let mut answer = None;
         let mut body = Some(host);
@@ -112,208 +143,160 @@ impl Writer {
             answer = Some(host(tx)?);
             Ok(())
         };
-        self.lead(None, Some(&mut first))?;
+        self.lead(First::Host(&mut first), false)?;
         Ok(answer.expect("a settled host closure left its answer"))
     }
 
-    fn take_seat(&self, operation: Option<Operation>) -> Arc<Seat> {
+    /// Operations that meet in the queue, as if as many threads had come at once: the first leads.
+    /// One thread can thus drive every path of a group.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn group<T: Send + 'static>(&self, operations: Vec<Answering<T>>) -> Vec<Result<T>> {
+        let (operations, answers): (Vec<_>, Vec<_>) = operations.into_iter().map(answering).unzip();
+        let seats: Vec<_> =
+            operations.into_iter().map(|one| self.take_seat(Some(one), false)).collect();
+        let ridden: Vec<_> =
+            seats.into_iter().map(|seat| seat.and_then(|seat| self.ride(&seat))).collect();
+        ridden
+            .into_iter()
+            .zip(answers)
+            .map(|(rode, answer)| rode.map(|()| answer.settled()))
+            .collect()
+    }
+
+    fn ride(&self, seat: &Seat) -> Result<()> {
+        match seat.wait_for_turn()? {
+            Some(operation) => self.lead(First::Ours(operation), seat.full),
+            None => Ok(()),
+        }
+    }
+
+    fn take_seat(&self, operation: Option<Operation>, full: bool) -> Result<Arc<Seat>> {
         let mut queue = self.queue.lock();
+        if queue.by == Some(std::thread::current().id()) {
+            return Err(Error::Refused {
+                what: "a write from inside a transaction of this thread".to_owned(),
+                why: "it would wait for itself: use the transaction that the closure was given"
+                    .to_owned(),
+            });
+        }
         let leads = !queue.led;
         queue.led = true;
-        let state = if leads { State::Leads(operation) } else { State::Waiting(operation) };
-        let seat = Arc::new(Seat { state: Mutex::new(state), turn: Condvar::new() });
+        queue.taken += 1;
+        let seat = Arc::new(Seat::new(queue.taken, operation, full, leads));
         if !leads {
             queue.waiting.push_back(seat.clone());
         }
-        seat
+        Ok(seat)
     }
 
-    // Everything that can ride along with this leader: host code waits for its own turn.
-    fn riders(&self, room: usize) -> Vec<(Arc<Seat>, Operation)> {
+    fn lead(&self, first: First<'_>, full: bool) -> Result<()> {
+        // Dropped last: the next leader finds the connection free and no transaction open, however
+        // this turn ends.
+        let lead = Lead::new(self);
+        let answer = Turn::new(self).run(first, full);
+        if let Err(Error::Busy { waited_ms }) = &answer {
+            lead.refuse_earlier(*waited_ms);
+        }
+        answer
+    }
+
+    // Everything that can ride along with this leader: host code waits for its own turn, and what
+    // asks for a flush for a commit that has one.
+    fn riders(&self, flushed: bool) -> Vec<(Aboard, Operation)> {
         let mut queue = self.queue.lock();
         let mut riders = Vec::new();
         queue.waiting.retain(|seat| {
-            if riders.len() >= room {
+            if riders.len() >= MOST || (seat.full && !flushed) {
                 return true;
             }
-            match &mut *seat.state.lock() {
-                State::Waiting(operation) => match operation.take() {
-                    Some(operation) => {
-                        riders.push((seat.clone(), operation));
-                        false
-                    }
-                    None => true,
-                },
-                _ => true,
+            match seat.board() {
+                Some(operation) => {
+                    riders.push((Aboard(seat.clone()), operation));
+                    false
+                }
+                None => true,
             }
         });
         riders
     }
 
-    fn lead(&self, own: Option<Operation>, host: Option<Host<'_>>) -> Result<()> {
-        let turn = Turn { writer: self, conn: self.conn.lock() };
-        if let Some(cause) = self.closed.lock().clone() {
-            return Err(Error::Closed { cause });
-        }
-        self.begin(&turn.conn)?;
-        let tx = Tx::new(&turn.conn, &self.env, &self.secret);
-        if let Some(host) = host {
-            // Whoever waits has not been run yet: a failure of the host's is the host's alone.
-            run_host(&tx, host)?;
-        }
-        if let Some(operation) = own {
-            // First in the transaction: the transaction itself is its savepoint.
-            catch(|| operation(&tx))?;
-        }
-        let members = self
-            .riders(MOST)
-            .into_iter()
-            .map(|(seat, operation)| (seat, run_member(&tx, operation)))
-            .collect();
-        drop(tx);
-        self.settle(&turn.conn, members)
+    fn flush_wanted(&self) -> bool {
+        self.queue.lock().waiting.iter().any(|seat| seat.full)
     }
 
-    // The next leader is woken before this one returns to its caller.
-    fn pass_on(&self) {
-        let mut queue = self.queue.lock();
-        match queue.waiting.pop_front() {
-            Some(next) => {
-                let mut state = next.state.lock();
-                if let State::Waiting(operation) = &mut *state {
-                    let operation = operation.take();
-                    *state = State::Leads(operation);
-                }
-                next.turn.notify_one();
+    /// Draws the consequences of an error before anybody hears of it.
+    fn note(&self, error: &Error, held: &Held) {
+        match error.doubt() {
+            Some(Doubt::Handle) => {
+                // The first cause stays.
+                let _ = self.closed.set(error.to_string());
+                tracing::error!(%error, "a flush failed: this handle is closed for good");
             }
+            Some(Doubt::Connections) => {
+                held.distrust();
+                self.source.distrust();
+                tracing::warn!(%error, "storage error: every connection is opened anew");
+            }
+            None => {}
+        }
+    }
+}
+
+/// The right to lead, handed to the next when it is dropped.
+struct Lead<'w> {
+    writer: &'w Writer,
+    /// The last seat that was taken before this turn began.
+    last: u64,
+}
+
+impl<'w> Lead<'w> {
+    fn new(writer: &'w Writer) -> Lead<'w> {
+        let mut queue = writer.queue.lock();
+        queue.by = Some(std::thread::current().id());
+        Lead { writer, last: queue.taken }
+    }
+
+    // The file stayed locked for a whole deadline: whoever was there when it began has waited as
+    // long as its leader.
+    fn refuse_earlier(&self, waited_ms: u64) {
+        self.writer.queue.lock().waiting.retain(|seat| {
+            let earlier = seat.number <= self.last;
+            if earlier {
+                seat.settle(Err(Error::Busy { waited_ms }));
+            }
+            !earlier
+        });
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.writer.queue.lock();
+        queue.by = None;
+        match queue.waiting.pop_front() {
+            Some(next) => next.call_to_lead(),
             None => queue.led = false,
         }
     }
+}
 
-    // One commit for all: who failed alone hears its own error, who rode along hears the commit's.
-    fn settle(&self, conn: &Connection, members: Vec<(Arc<Seat>, Result<()>)>) -> Result<()> {
-        let committed = self.commit(conn);
-        for (seat, answer) in members {
-            let state = match (&committed, answer) {
-                (_, Err(error)) => State::NotStored(error),
-                (Ok(()), Ok(())) => State::Settled,
-                (Err(error), Ok(())) => State::NotStored(error.again()),
-            };
-            seat.settle(state);
-        }
-        committed
-    }
+/// Where an operation leaves what it answers, for whoever waits for its commit.
+struct Answer<T>(Arc<Mutex<Option<T>>>);
 
-    fn commit(&self, conn: &Connection) -> Result<()> {
-        if conn.is_autocommit() {
-            return Err(Error::RolledBack);
-        }
-        match conn.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
-            Ok(_) => {
-                self.commits.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                Ok(())
-            }
-            Err(error) => {
-                let error = Error::CommitUnknown(error);
-                if error.spoils_the_handle() {
-                    *self.closed.lock() = Some(error.to_string());
-                }
-                Err(error)
-            }
-        }
-    }
-
-    // The only place that can wait for another program: our own short, uneven sleeps share the lock more fairly than
-    // SQLite's growing ones, and the deadline is ours.
-    #[expect(clippy::disallowed_methods, reason = "waits for another program's lock")]
-    fn begin(&self, conn: &Connection) -> Result<()> {
-        let from = self.env.mono_ms();
-        loop {
-            let begun = conn.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([]));
-            let error = match begun {
-                Ok(_) => return Ok(()),
-                Err(error) => error,
-            };
-            let waited_ms = self.env.mono_ms().saturating_sub(from).unsigned_abs();
-            match error.sqlite_error_code() {
-                Some(rusqlite::ErrorCode::DatabaseBusy) if waited_ms < self.busy_ms => {
-                    let wait_us = 500.0 + 1_000.0 * self.env.unit();
-                    std::thread::sleep(Duration::from_secs_f64(wait_us / 1e6));
-                }
-                Some(rusqlite::ErrorCode::DatabaseBusy) => return Err(Error::Busy { waited_ms }),
-                _ => return Err(error.into()),
-            }
-        }
+impl<T> Answer<T> {
+    fn settled(self) -> T {
+        self.0.lock().take().expect("a settled operation left its answer")
     }
 }
 
-impl Seat {
-    /// Waits until this seat leads (its operation comes back to be run) or was settled by another leader (`None`).
-    fn wait_for_turn(&self) -> Result<Option<Operation>> {
-        let mut state = self.state.lock();
-        loop {
-            match &mut *state {
-                State::Waiting(_) => self.turn.wait(&mut state),
-                State::Leads(operation) => return Ok(operation.take()),
-                State::Settled => return Ok(None),
-                State::NotStored(_) => {
-                    let State::NotStored(error) = std::mem::replace(&mut *state, State::Settled)
-                    else {
-                        unreachable!("matched above")
-                    };
-                    return Err(error);
-                }
-            }
-        }
-    }
-
-    fn settle(&self, settled: State) {
-        *self.state.lock() = settled;
-        self.turn.notify_one();
-    }
-}
-
-/// One leader's turn: however it ends, an open transaction is rolled back and the next leader is woken.
-struct Turn<'w> {
-    writer: &'w Writer,
-    conn: parking_lot::MutexGuard<'w, Connection>,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        roll_back(&self.conn);
-        self.writer.pass_on();
-    }
-}
-
-// A member that fails half-way is taken back alone. One that panics is a defect of ours: the others still ride.
-fn run_member(tx: &Tx<'_>, operation: Operation) -> Result<()> {
-    if tx.conn.is_autocommit() {
-        return Err(Error::RolledBack);
-    }
-    tx.savepoint(|| catch(|| operation(tx)))
-}
-
-fn catch(body: impl FnOnce() -> Result<()>) -> Result<()> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(body))
-        .unwrap_or_else(|panic| Err(Error::Defect { what: panic_text(&*panic) }))
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-}
-
-// The host's closure may have ended the transaction itself: then nothing of ours may follow it.
-fn run_host(tx: &Tx<'_>, host: Host<'_>) -> Result<()> {
-    let answer = host(tx);
-    if tx.conn.is_autocommit() { Err(Error::TransactionEnded) } else { answer }
-}
-
-fn roll_back(conn: &Connection) {
-    if !conn.is_autocommit()
-        && let Err(error) = conn.execute_batch("ROLLBACK")
-    {
-        tracing::warn!(%error, "rollback reported an error; SQLite has ended the transaction");
-    }
+fn answering<T: Send + 'static>(
+    operation: impl FnOnce(&Tx<'_>) -> Result<T> + Send + 'static,
+) -> (Operation, Answer<T>) {
+    let answer = Arc::new(Mutex::new(None));
+    let hers = answer.clone();
+    let operation: Operation = Box::new(move |tx| {
+        *hers.lock() = Some(operation(tx)?);
+        Ok(())
+    });
+    (operation, Answer(answer))
 }

@@ -1,0 +1,36 @@
+//! The only wait for other programs: our own short, uneven sleeps share the lock more fairly than
+//! SQLite's growing ones, and the deadline is ours.
+
+use std::time::Duration;
+
+use crate::env::Env;
+use crate::error::{Error, Result};
+
+/// Repeats `attempt` while another program holds the lock, for `busy_ms` at most.
+#[expect(clippy::disallowed_methods, reason = "waits for another program's lock")]
+pub(super) fn while_locked<T>(
+    env: &Env,
+    busy_ms: u64,
+    mut attempt: impl FnMut() -> rusqlite::Result<T>,
+) -> Result<T> {
+    let from = env.mono_ms();
+    let mut slept = Duration::ZERO;
+    loop {
+        let error = match attempt() {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        if error.sqlite_error_code() != Some(rusqlite::ErrorCode::DatabaseBusy) {
+            return Err(error.into());
+        }
+        // A clock that stands still must not make this wait endless.
+        let passed_ms = env.mono_ms().saturating_sub(from).unsigned_abs();
+        let waited_ms = passed_ms.max(u64::try_from(slept.as_millis()).unwrap_or(u64::MAX));
+        if waited_ms >= busy_ms {
+            return Err(Error::Busy { waited_ms });
+        }
+        let wait = Duration::from_secs_f64((500.0 + 1_000.0 * env.unit()) / 1e6);
+        std::thread::sleep(wait);
+        slept += wait;
+    }
+}
