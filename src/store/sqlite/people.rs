@@ -62,7 +62,7 @@ impl People for SqliteStore {
     }
 
     fn stats(&self) -> Result<Stats> {
-        self.snapshot(|conn| inspect::stats(conn, &self.path))
+        self.snapshot(|conn| inspect::stats(conn, &self.file.path))
     }
 
     fn trace(&self, id: &str) -> Result<Trace> {
@@ -75,7 +75,7 @@ impl People for SqliteStore {
 
     // Not one snapshot: it reads for long, and a reader that stands still keeps the log from shrinking.
     fn doctor(&self) -> Result<Diagnosis> {
-        self.read(|conn| inspect::doctor(conn, &self.path))
+        self.read(|conn| inspect::doctor(conn, &self.file.path))
     }
 
     fn acknowledge(&self, notice: i64, by: &str) -> Result<bool> {

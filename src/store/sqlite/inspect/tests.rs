@@ -19,7 +19,7 @@ use crate::model::verdict::End;
 use crate::store::jobs::{Ask, Claimed, Ended, Finish, Handled, Jobs, Round};
 use crate::store::people::{Filter, JobView, People};
 use crate::store::processes::Processes;
-use crate::store::sqlite::{Durability, SqliteStore};
+use crate::store::sqlite::{Durability, Opening, SqliteStore};
 
 /// Where the clock stands at first.
 const T0: i64 = 1_900_000_000_000;
@@ -38,7 +38,8 @@ impl File {
         let clock = Arc::new(ManualClock::at(T0));
         let env = Env::new(clock.clone(), 7);
         let path = dir.path().join("people.db");
-        let store = SqliteStore::open(&path, env, true, Durability::Relaxed, 1_000);
+        let how = Opening { durability: Durability::Relaxed, ..Opening::default() };
+        let store = SqliteStore::open(&path, env, &how);
         let store = store.expect("a new file");
         let process = store.register().expect("a process");
         File { store, clock, process, _dir: dir }
