@@ -1,5 +1,5 @@
 //! Logs that survive a crash: one JSON object a line, on disk before the next step is taken. The
-//! provider and the feeder each keep one; `demo judge` reads both.
+//! provider, the feeder and the demo itself each keep one; `demo judge` reads them.
 
 #[cfg(test)]
 mod tests;
@@ -75,6 +75,33 @@ pub struct FedMessage {
     pub from: String,
     /// It withdraws consent, and gets no reply.
     pub stop: bool,
+}
+
+/// What the demo did to one of its processes: written before it is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlowRecord {
+    /// Unix milliseconds.
+    pub at_ms: i64,
+    pub what: Blow,
+    /// Which process, such as `worker-1`.
+    pub who: String,
+    pub pid: u32,
+    /// The moment that was waited for, such as `after_intent`.
+    pub point: String,
+    /// The message that was being worked on, if the process told.
+    pub message: Option<String>,
+}
+
+/// How a process is treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blow {
+    /// SIGKILL.
+    Kill,
+    /// SIGSTOP, past its lease.
+    Freeze,
+    /// SIGCONT: it goes on as if nothing had happened.
+    Thaw,
 }
 
 /// A log that is open for appending.

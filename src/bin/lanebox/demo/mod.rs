@@ -4,6 +4,7 @@
 mod clock;
 mod feeder;
 mod input;
+mod judge;
 mod log;
 mod post;
 mod provider;
@@ -20,6 +21,10 @@ pub enum DemoCommand {
     /// Show the webhooks that the demo plays, one a line: a start for a file of your own
     #[command(after_help = "Example:\n  lanebox demo webhooks --contacts 3 > mine.jsonl")]
     Webhooks(WebhooksArgs),
+    /// Judge a demo that has run, from its two logs and its database alone
+    #[command(after_help = "Example:\n  lanebox demo judge --provider-log provider.jsonl \\\n    \
+        --feeder-log feeder.jsonl --db demo.db")]
+    Judge(judge::JudgeArgs),
     /// Plays the provider (started by the demo itself)
     #[command(hide = true)]
     Provider(provider::ProviderArgs),
@@ -41,6 +46,7 @@ pub struct WebhooksArgs {
 pub fn run(command: &DemoCommand) -> anyhow::Result<()> {
     match command {
         DemoCommand::Webhooks(args) => show(args),
+        DemoCommand::Judge(args) => judge::run(args),
         DemoCommand::Provider(args) => provider::run(args),
         DemoCommand::Feed(args) => feeder::run(args),
     }

@@ -26,6 +26,7 @@ use super::log::{ProviderRecord, Taken};
 use super::post::Poster;
 use super::{clock, serve};
 use graph::GraphError;
+pub use graph::recipient;
 use holds::{Held, Holds, Point};
 use intake::Intake;
 

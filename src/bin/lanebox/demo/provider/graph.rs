@@ -128,6 +128,7 @@ pub fn read(body: &[u8]) -> Result<Message, GraphError> {
 }
 
 /// The id by which the API knows a recipient: a number in digits, or a user id as it is.
+#[derive(Debug, PartialEq, Eq)]
 pub enum Recipient {
     WaId(String),
     UserId(String),
