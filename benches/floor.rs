@@ -9,6 +9,7 @@ use lanebox::{Durability, Lane};
 
 fn store(path: &Path, jobs: usize, batch: usize) -> lanebox::Result<f64> {
     let mut bare = Bare::create(path, Durability::Full)?;
+    bare.handle("noop")?;
     bare.enqueue(jobs, "noop", |_| Lane::NONE)?;
     let from = workload::now();
     while bare.pass(batch)? > 0 {}

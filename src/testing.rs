@@ -1,4 +1,4 @@
-//! Doors for tests and benches.
+//! Doors for tests and benches of Lanebox itself. Nothing here keeps its shape from one release to the next.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub fn finished(lanebox: &crate::Lanebox) -> usize {
     lanebox.store().count("SELECT count(*) FROM lanebox_finished")
 }
 
-/// The bare store, for benches of the write path.
+/// The bare store with one holder of leases and no threads, for benches of the write path.
 pub struct Bare {
     store: SqliteStore,
     ask: Ask,
@@ -28,45 +28,65 @@ pub struct Bare {
 
 impl Bare {
     /// A new file.
+    ///
+    /// # Errors
+    /// As [`Lanebox::open`](crate::Lanebox::open).
     pub fn create(path: &Path, durability: Durability) -> Result<Bare> {
         let how = Opening { durability, ..Opening::default() };
         let store = SqliteStore::open(path, Env::system(), &how)?;
         let process = store.register()?;
-        let kind = store.kind("noop")?;
         let ask = Ask {
             process,
-            kinds: vec![Handled { kind, short: true }],
+            kinds: Vec::new(),
             idle: 0,
             ahead: 0,
-            lease_ms: 60_000,
+            lease_ms: 600_000,
             suspect_wait_ms: 30_000,
         };
         Ok(Bare { store, ask, held: Vec::new() })
     }
 
-    /// Enqueues `n` jobs, 500 a commit.
+    /// From now on it has code for this kind.
+    ///
+    /// # Errors
+    /// As [`Lanebox::enqueue`](crate::Lanebox::enqueue).
+    pub fn handle(&mut self, kind: &str) -> Result<()> {
+        let kind = self.store.kind(kind)?;
+        self.ask.kinds.push(Handled { kind, short: true });
+        Ok(())
+    }
+
+    /// Enqueues `n` jobs of this kind, 500 a commit.
+    ///
+    /// # Errors
+    /// As [`Lanebox::enqueue`](crate::Lanebox::enqueue).
     pub fn enqueue(&self, n: usize, kind: &str, lane: impl Fn(usize) -> Lane) -> Result<()> {
-        let payload = format!("{{\"text\":\"{}\"}}", "x".repeat(180));
-        let jobs: Vec<NewJob> =
-            (0..n).map(|i| NewJob::raw(kind, payload.clone(), lane(i)).org("acme")).collect();
-        for some in jobs.chunks(500) {
-            let _ = self.store.enqueue(some.to_vec())?;
+        let payload = format!("{{\"text\":\"{}\"}}", "x".repeat(188));
+        let job = |i| NewJob::raw(kind, payload.clone(), lane(i)).org("acme");
+        for from in (0..n).step_by(500) {
+            let _accepted = self.store.enqueue((from..n.min(from + 500)).map(job).collect())?;
         }
         Ok(())
     }
 
     /// One fused pass: what is held ends as done, up to `n` are taken. How many are held then.
+    ///
+    /// # Errors
+    /// As the engine's own passes.
     pub fn pass(&mut self, n: usize) -> Result<usize> {
-        let done = |claimed: Claimed| Finish {
-            held: claimed.held,
-            end: End::Done { result: None },
-            outbox: Vec::new(),
-        };
+        let end = End::Done { result: None };
+        let done =
+            |claimed: Claimed| Finish { held: claimed.held, end: end.clone(), outbox: Vec::new() };
         let finish = std::mem::take(&mut self.held).into_iter().map(done).collect();
         let claim = Some(Ask { idle: n, ..self.ask.clone() });
         let round = Round { finish, claim, ..Round::default() };
         self.held = self.store.round(round)?.claimed;
         Ok(self.held.len())
+    }
+
+    /// Keeps what is held running for ever.
+    pub fn leave_running(&mut self) {
+        self.held.clear();
     }
 
     /// Commits so far.
