@@ -1,5 +1,6 @@
-//! What a claim costs beside a backlog that cannot run: 200,000 jobs behind one busy lane, 200,000 ready jobs of a kind
-//! at its cap. The claim's p99 is compared with that of a file without a backlog, interleaved.
+//! What a claim costs beside a backlog that cannot run: 200,000 jobs behind one busy lane, 200,000
+//! ready jobs of a kind at its cap. The claim's p99 is compared with that of a file without a
+//! backlog, interleaved.
 
 mod workload;
 

@@ -1,4 +1,5 @@
-//! Drain of no-op jobs by a started engine at FULL, as a share of the raw floor at the mean batch that it reached.
+//! Drain of no-op jobs by a started engine at FULL, as a share of the raw floor at the mean batch
+//! that it reached.
 
 mod workload;
 

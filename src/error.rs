@@ -1,4 +1,5 @@
-//! What can go wrong, as cases that a caller can act on. Losing a race or a lease is not here: those are values.
+//! What can go wrong, as cases that a caller can act on. Losing a race or a lease is not here:
+//! those are values.
 
 use std::path::PathBuf;
 
@@ -57,7 +58,8 @@ pub enum Error {
         /// Its bounds.
         why: String,
     },
-    /// Another program held the write lock longer than the busy deadline. Nothing was stored; try again.
+    /// Another program held the write lock longer than the busy deadline. Nothing was stored; try
+    /// again.
     #[error(
         "the file was locked by another program for longer than {waited_ms} ms; nothing was stored, try again"
     )]
@@ -73,8 +75,8 @@ pub enum Error {
         /// What the pool says.
         why: String,
     },
-    /// The host's closure ended the transaction itself (COMMIT, ROLLBACK, ON CONFLICT ROLLBACK). What it committed itself
-    /// stands; all else of the call was rolled back.
+    /// The host's closure ended the transaction itself (COMMIT, ROLLBACK, ON CONFLICT ROLLBACK).
+    /// What it committed itself stands; all else of the call was rolled back.
     #[error(
         "the closure ended the transaction itself (COMMIT, ROLLBACK or ON CONFLICT ROLLBACK); what it committed itself stands, \
          all else of the call was rolled back: leave COMMIT and ROLLBACK to Lanebox and return an error instead"
@@ -110,7 +112,8 @@ pub enum Error {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// SQLite ended the transaction for an error of another member. Nothing of this call was stored; repeat it.
+    /// SQLite ended the transaction for an error of another member. Nothing of this call was
+    /// stored; repeat it.
     #[error(
         "the transaction was rolled back because of another error in it; nothing of this call was stored, repeat it"
     )]
@@ -188,7 +191,8 @@ impl Error {
 pub(crate) enum Doubt {
     /// What the connections remember of the file: they are opened anew.
     Connections,
-    /// A flush failed, and the system reports that only once: what it keeps in memory may never have reached the disk.
+    /// A flush failed, and the system reports that only once: what it keeps in memory may never
+    /// have reached the disk.
     Handle,
 }
 

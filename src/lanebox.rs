@@ -30,7 +30,8 @@ pub enum Preset {
     Desktop,
 }
 
-/// A file of events, jobs and sends, open in this process. Cheap to clone; every clone is the same handle.
+/// A file of events, jobs and sends, open in this process. Cheap to clone; every clone is the same
+/// handle.
 #[derive(Clone)]
 pub struct Lanebox {
     inner: Arc<Inner>,
@@ -96,7 +97,8 @@ impl Builder {
         Builder { workers, ..self }
     }
 
-    /// How long a claim holds without renewal: at least ten busy deadlines, and 200 ms. Renewed at a third of it.
+    /// How long a claim holds without renewal: at least ten busy deadlines, and 200 ms. Renewed at
+    /// a third of it.
     pub fn lease(self, lease: Duration) -> Builder {
         Builder { lease, ..self }
     }
@@ -106,13 +108,14 @@ impl Builder {
         Builder { busy, ..self }
     }
 
-    /// How long a job that may have killed its process waits for an idle process before a busy one runs empty for it.
+    /// How long a job that may have killed its process waits for an idle process before a busy one
+    /// runs empty for it.
     pub fn suspect_wait(self, wait: Duration) -> Builder {
         Builder { suspect_wait: wait, ..self }
     }
 
-    /// Opens the file on a network file system too, where locks and shared memory do not hold. It gives up two promises:
-    /// accepted work may be lost, and one job may run twice at once.
+    /// Opens the file on a network file system too, where locks and shared memory do not hold. It
+    /// gives up two promises: accepted work may be lost, and one job may run twice at once.
     pub fn allow_filesystem(self) -> Builder {
         Builder { allow_filesystem: true, ..self }
     }
@@ -120,8 +123,8 @@ impl Builder {
     /// Opens the file.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a setting out of its bounds, [`Error::Unusable`] if the file cannot be used; it was not
-    /// changed then.
+    /// [`Error::Setting`] for a setting out of its bounds, [`Error::Unusable`] if the file cannot
+    /// be used; it was not changed then.
     pub fn open(self) -> Result<Lanebox> {
         self.check()?;
         let ms = crate::model::job::duration_ms;
@@ -171,11 +174,12 @@ impl Lanebox {
         Builder::new(path.as_ref())
     }
 
-    /// Accepts a job, or answers with the one that has its key. It is on the disk when this returns.
+    /// Accepts a job, or answers with the one that has its key. It is on the disk when this
+    /// returns.
     ///
     /// # Errors
-    /// [`Error::Invalid`] or [`Error::Conflict`]; nothing was stored. [`Error::CommitUnknown`]: call again with the same
-    /// key.
+    /// [`Error::Invalid`] or [`Error::Conflict`]; nothing was stored. [`Error::CommitUnknown`]:
+    /// call again with the same key.
     pub fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
         Ok(self.enqueue_all(vec![job])?.remove(0))
     }
@@ -190,11 +194,12 @@ impl Lanebox {
         Ok(answers)
     }
 
-    /// Runs `body` on this thread inside a transaction of the file: host rows, facts and jobs together or not at all.
+    /// Runs `body` on this thread inside a transaction of the file: host rows, facts and jobs
+    /// together or not at all.
     ///
     /// # Errors
-    /// The body's own error as [`Error::Host`] (or as it was, if it is ours): everything was rolled back.
-    /// [`Error::TransactionEnded`] if the body ended the transaction itself.
+    /// The body's own error as [`Error::Host`] (or as it was, if it is ours): everything was rolled
+    /// back. [`Error::TransactionEnded`] if the body ended the transaction itself.
     pub fn transaction<T, E>(
         &self,
         body: impl FnOnce(&Transaction<'_>) -> std::result::Result<T, E>,
@@ -202,14 +207,17 @@ impl Lanebox {
     where
         E: Into<BoxError>,
     {
-        let answer =
-            self.inner.store.transaction(|tx| body(tx).map_err(|e| host_error(e.into())))?;
+        let answer = self
+            .inner
+            .store
+            .transaction(|tx| body(&Transaction { tx }).map_err(|e| host_error(e.into())))?;
         self.bell();
         Ok(answer)
     }
 
-    /// Says that something was committed: workers and consumers of this process look at once. Only needed after a commit
-    /// on a connection of the host's own; other processes see it within a moment by themselves.
+    /// Says that something was committed: workers and consumers of this process look at once. Only
+    /// needed after a commit on a connection of the host's own; other processes see it within a
+    /// moment by themselves.
     pub fn bell(&self) {
         for engine in self.inner.engines.read().iter().filter_map(std::sync::Weak::upgrade) {
             engine.ring();
@@ -252,8 +260,8 @@ fn host_error(error: BoxError) -> Error {
     }
 }
 
-/// A write transaction of the file, for host rows, facts and jobs together. It derefs to the connection; ending the
-/// transaction is Lanebox's to do.
+/// A write transaction of the file, for host rows, facts and jobs together. It derefs to the
+/// connection; ending the transaction is Lanebox's to do.
 pub struct Transaction<'t> {
     pub(crate) tx: &'t dyn Within,
 }

@@ -27,3 +27,6 @@ pub use model::lane::Lane;
 pub use model::outcome::{BoxError, Outcome};
 pub use runtime::{Health, LoopHealth, Running, StopReport};
 pub use store::sqlite::Durability;
+
+// Their types stand in signatures here.
+pub use {rusqlite, serde_json, time, uuid};

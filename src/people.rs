@@ -1,4 +1,5 @@
-//! What people see of a file and what they order: Central, traces, explanations, and the health of the file.
+//! What people see of a file and what they order: Central, traces, explanations, and the health of
+//! the file.
 
 use std::str::FromStr;
 
@@ -15,7 +16,8 @@ pub use crate::store::people::{
     MAX_LIMIT, NoticeView, Page, SendDetail, SendTrace, SendView, Stats, StepView, Trace, TryView,
 };
 
-/// What people see and order. Reads never wait for a writer and never hold one up; each is one snapshot.
+/// What people see and order. Reads never wait for a writer and never hold one up; each is one
+/// snapshot.
 ///
 /// ```no_run
 /// use lanebox::people::Filter;
@@ -35,8 +37,8 @@ impl Lanebox {
         self.store().events(filter)
     }
 
-    /// Jobs, newest first. States: `pending` or one of its places (`scheduled`, `queued`, `ready`, `backing_off`,
-    /// `waiting_for_send`, `parked`), `running`, `done`, `dead`, `cancelled`.
+    /// Jobs, newest first. States: `pending` or one of its places (`scheduled`, `queued`, `ready`,
+    /// `backing_off`, `waiting_for_send`, `parked`), `running`, `done`, `dead`, `cancelled`.
     ///
     /// # Errors
     /// [`Error::Refused`] for a filter that does not fit jobs.
@@ -44,8 +46,8 @@ impl Lanebox {
         self.store().jobs(filter)
     }
 
-    /// Lanes that hold something or are paused, the oldest first; a lane asked for by name also if it is empty. States:
-    /// `paused`, `running`, `waiting`, `ready`, `scheduled`, `idle`.
+    /// Lanes that hold something or are paused, the oldest first; a lane asked for by name also if
+    /// it is empty. States: `paused`, `running`, `waiting`, `ready`, `scheduled`, `idle`.
     ///
     /// # Errors
     /// [`Error::Refused`] for a filter that does not fit lanes.
@@ -53,7 +55,8 @@ impl Lanebox {
         self.store().lanes(filter)
     }
 
-    /// Sends, newest first. States: `intended`, `unknown`, `accepted`, `rejected`, `abandoned`, `duplicate`.
+    /// Sends, newest first. States: `intended`, `unknown`, `accepted`, `rejected`, `abandoned`,
+    /// `duplicate`.
     ///
     /// # Errors
     /// [`Error::Refused`] for a filter that does not fit sends.
@@ -61,7 +64,8 @@ impl Lanebox {
         self.store().sends(filter)
     }
 
-    /// Notices that nobody has resolved, newest first. States: `open`, `acknowledged`, `resolved`, `all`.
+    /// Notices that nobody has resolved, newest first. States: `open`, `acknowledged`, `resolved`,
+    /// `all`.
     ///
     /// # Errors
     /// [`Error::Refused`] for a filter that does not fit notices.
@@ -117,9 +121,9 @@ impl Lanebox {
         self.store().stats()
     }
 
-    /// What came of an event or a job (by id), a send (by number or the key of a try) or an entity (`type:id`): from its
-    /// first cause down through deliveries, jobs, attempts, sends and notices. Entities are looked for by reading back
-    /// through the events.
+    /// What came of an event or a job (by id), a send (by number or the key of a try) or an entity
+    /// (`type:id`): from its first cause down through deliveries, jobs, attempts, sends and
+    /// notices. Entities are looked for by reading back through the events.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -135,7 +139,8 @@ impl Lanebox {
         self.store().explain(job)
     }
 
-    /// Versions, settings as they read back, and every audit. Walks whole tables: not for a live path.
+    /// Versions, settings as they read back, and every audit. Walks whole tables: not for a live
+    /// path.
     ///
     /// # Errors
     /// Only if the file cannot be read; what is wrong with it is in the answer.
@@ -143,8 +148,8 @@ impl Lanebox {
         self.store().doctor()
     }
 
-    /// Starts a dead job again: a new series at the end of its line, its history and its send identity kept. `by` goes
-    /// into the audit.
+    /// Starts a dead job again: a new series at the end of its line, its history and its send
+    /// identity kept. `by` goes into the audit.
     ///
     /// # Errors
     /// [`Error::NotFound`]; that it is not dead is a value.

@@ -1,4 +1,5 @@
-//! Threads: one per loop, orderly stop, respawn after a panic, health of each. Only here does anything sleep.
+//! Threads: one per loop, orderly stop, respawn after a panic, health of each. Only here does
+//! anything sleep.
 
 mod health;
 mod loops;
@@ -90,9 +91,10 @@ impl Running {
         }
     }
 
-    /// Stops in order: takes nothing new, waits until `deadline` for what runs, then signals it. What had not started or
-    /// answers the signal is handed back without using an attempt; what still runs keeps its lease until this process
-    /// ends. Returns half a second after the deadline at the latest.
+    /// Stops in order: takes nothing new, waits until `deadline` for what runs, then signals it.
+    /// What had not started or answers the signal is handed back without using an attempt; what
+    /// still runs keeps its lease until this process ends. Returns half a second after the deadline
+    /// at the latest.
     pub fn stop(mut self, deadline: Duration) -> StopReport {
         self.wind_down(deadline)
     }

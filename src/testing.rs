@@ -1,4 +1,5 @@
-//! Doors for tests and benches of Lanebox itself. Nothing here keeps its shape from one release to the next.
+//! Doors for tests and benches of Lanebox itself. Nothing here keeps its shape from one release to
+//! the next.
 
 use std::path::Path;
 

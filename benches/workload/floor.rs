@@ -1,5 +1,5 @@
-//! The raw floor: the minimal SQL of the same durable work, column for column the rows that Lanebox keeps, without a
-//! constraint, a fence or a fair turn.
+//! The raw floor: the minimal SQL of the same durable work, column for column the rows that Lanebox
+//! keeps, without a constraint, a fence or a fair turn.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The bell: says that something was committed, carries nothing else. Who was not waiting hears it all the same.
+//! The bell: says that something was committed, carries nothing else. Who was not waiting hears it
+//! all the same.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ impl Bell {
         self.rung.notify_all();
     }
 
-    /// How often it has rung: remembered before looking, so that a ring while looking is not missed.
+    /// How often it has rung: remembered before looking, so that a ring while looking is not
+    /// missed.
     pub(crate) fn heard(&self) -> u64 {
         *self.rings.lock()
     }

@@ -21,7 +21,8 @@ pub(crate) type HostRows = Box<dyn FnOnce(&rusqlite::Connection) -> Result<(), B
 
 /// What a handler sees of its run: who, which try, and the ways to do something durable.
 ///
-/// It lives on the handler's thread only; a handler that uses threads of its own hands them values, not the `Ctx`.
+/// It lives on the handler's thread only; a handler that uses threads of its own hands them values,
+/// not the `Ctx`.
 pub struct Ctx<'e> {
     pub(crate) engine: &'e Engine,
     pub(crate) claimed: &'e Claimed,
@@ -61,7 +62,8 @@ impl<'e> Ctx<'e> {
         self.claimed.version
     }
 
-    /// Which attempt this is: 1 on the first run, 2 on the first retry. A loss or a postponement uses none.
+    /// Which attempt this is: 1 on the first run, 2 on the first retry. A loss or a postponement
+    /// uses none.
     pub fn attempt(&self) -> u32 {
         self.claimed.held.attempts
     }
@@ -82,7 +84,8 @@ impl<'e> Ctx<'e> {
         OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 
-    /// Whether the run should stop: cancelled by a person, stopping process, over its time, or its lease is lost.
+    /// Whether the run should stop: cancelled by a person, stopping process, over its time, or its
+    /// lease is lost.
     pub fn cancelled(&self) -> bool {
         self.signal.why().is_some()
     }
@@ -92,17 +95,20 @@ impl<'e> Ctx<'e> {
         !self.signal.wait(time)
     }
 
-    /// A key for an effect of the handler's own: the same for this job and name in every run, unguessable outside.
+    /// A key for an effect of the handler's own: the same for this job and name in every run,
+    /// unguessable outside.
     pub fn effect_key(&self, name: &str) -> Uuid {
         Uuid::from_bytes(self.engine.store.effect_key(self.claimed.id, name))
     }
 
-    /// Does `work` once: when it has finished and its result is stored, a later run of this job gets the same result and
-    /// does not do it again. If the process dies before that, it is done again.
+    /// Does `work` once: when it has finished and its result is stored, a later run of this job
+    /// gets the same result and does not do it again. If the process dies before that, it is done
+    /// again.
     ///
     /// # Errors
-    /// [`StepError::Failed`] with the error of `work`; [`StepError::LeaseLost`] if the job is somebody else's by now;
-    /// [`StepError::Store`] if the result could not be stored (then it is not remembered).
+    /// [`StepError::Failed`] with the error of `work`; [`StepError::LeaseLost`] if the job is
+    /// somebody else's by now; [`StepError::Store`] if the result could not be stored (then it is
+    /// not remembered).
     pub fn step<T, E>(
         &self,
         name: &str,
@@ -131,24 +137,25 @@ impl<'e> Ctx<'e> {
     /// Tells people how far the run is: one line, at most 300 characters, shown while it runs.
     ///
     /// # Errors
-    /// As [`Lanebox::publish`](crate::Lanebox::publish); a lost lease is not an error here.
-    pub fn progress(&self, line: &str) -> crate::Result<()> {
+    /// As [`Lanebox::enqueue`](crate::Lanebox::enqueue); a lost lease is not an error here.
+    pub fn progress(&self, line: &str) -> crate::error::Result<()> {
         let line = crate::model::text::one_line(line);
         self.engine.store.progress(self.claimed.held, line)
     }
 
-    /// Publishes with the completion: recorded in the transaction that makes the job done, or never.
+    /// Publishes with the completion: recorded in the transaction that makes the job done, or
+    /// never.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the event breaks a rule; nothing was stored.
-    pub fn publish(&self, event: NewEvent) -> crate::Result<()> {
+    pub fn publish(&self, event: NewEvent) -> crate::error::Result<()> {
         event.check()?;
         self.outbox.borrow_mut().push(event);
         Ok(())
     }
 
-    /// Writes host rows in the transaction that makes the job done, fenced: all of it happens or none. They are written
-    /// only if this run ends as done; an error of `rows` makes it a retry.
+    /// Writes host rows in the transaction that makes the job done, fenced: all of it happens or
+    /// none. They are written only if this run ends as done; an error of `rows` makes it a retry.
     pub fn finish_in<E: Into<BoxError>>(
         &self,
         rows: impl FnOnce(&rusqlite::Connection) -> Result<(), E> + 'static,

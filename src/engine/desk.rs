@@ -1,5 +1,6 @@
-//! The desk between the store and the workers: what was claimed and waits for a worker, what runs, and which ends wait
-//! for the next commit. It decides when a pass is due; whoever finds no leader then leads it.
+//! The desk between the store and the workers: what was claimed and waits for a worker, what runs,
+//! and which ends wait for the next commit. It decides when a pass is due; whoever finds no leader
+//! then leads it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -25,7 +26,8 @@ pub(crate) struct Busy {
     pub(crate) since_us: i64,
     pub(crate) max_run_ms: i64,
     pub(crate) signal: Arc<Signal>,
-    /// It ran longer than its kind allows: its lease runs out, and its thread does not count any more.
+    /// It ran longer than its kind allows: its lease runs out, and its thread does not count any
+    /// more.
     pub(crate) overrun: bool,
 }
 
@@ -51,7 +53,8 @@ pub(crate) struct Desk {
     /// Something may have become claimable since the last claim.
     pub(crate) rung: bool,
     pub(crate) next_due: Option<i64>,
-    /// Jobs whose holder vanished lately, and when that was seen: nothing is taken ahead until they have passed.
+    /// Jobs whose holder vanished lately, and when that was seen: nothing is taken ahead until they
+    /// have passed.
     lost: HashMap<JobNo, i64>,
     run_us: HashMap<KindNo, i64>,
     commit_us: i64,
@@ -80,8 +83,8 @@ impl Desk {
         }
     }
 
-    /// Whether somebody should lead a pass now: ends have waited long enough, or workers will soon have nothing to do and
-    /// there may be something to take.
+    /// Whether somebody should lead a pass now: ends have waited long enough, or workers will soon
+    /// have nothing to do and there may be something to take.
     pub(crate) fn pass_is_due(&self, now_ms: i64, now_us: i64) -> bool {
         let runs_low = self.queue.len() < self.idle() || self.queue.len() <= self.ahead() / 2;
         if !self.reports.is_empty() {
@@ -93,7 +96,8 @@ impl Desk {
         due && can_take && runs_low && !self.stopping
     }
 
-    /// A run has ended; its end waits for the next commit. Whether its thread was replaced meanwhile.
+    /// A run has ended; its end waits for the next commit. Whether its thread was replaced
+    /// meanwhile.
     pub(crate) fn report(&mut self, finish: Finish, kind: KindNo, now_us: i64) -> bool {
         let held = finish.held;
         if let Some(busy) = self.busy.get(&held.job).filter(|busy| busy.held == held) {

@@ -1,4 +1,5 @@
-//! Keeping what is held: renewals, runs over their time, prefetched jobs that nobody gets to, and what others left behind.
+//! Keeping what is held: renewals, runs over their time, prefetched jobs that nobody gets to, and
+//! what others left behind.
 
 use crate::engine::Engine;
 use crate::engine::signal::Stop;
@@ -46,7 +47,8 @@ impl Engine {
         desk.queue.retain(|claimed| claimed.held != held);
     }
 
-    /// Runs that are over their kind's time: told to stop, not renewed any more. How many threads are to be replaced.
+    /// Runs that are over their kind's time: told to stop, not renewed any more. How many threads
+    /// are to be replaced.
     pub(crate) fn overruns(&self) -> usize {
         let now_us = self.env.mono_us();
         let mut desk = self.desk.lock();

@@ -21,9 +21,9 @@ pub(crate) struct Handler {
 /// Everything that a process has code for. Mistakes (a name twice, an illegal name) are errors of
 /// [`Lanebox::start`](crate::Lanebox::start), not surprises at night.
 ///
-/// **Handlers may run more than once.** Everything durable that a handler does is one of: [`Ctx::finish_in`] (host rows,
-/// once), [`Ctx::step`] (once finished, not again), `Ctx::send` (the ledger), or an effect of its own guarded by
-/// [`Ctx::effect_key`].
+/// **Handlers may run more than once.** Everything durable that a handler does is one of:
+/// [`Ctx::finish_in`] (host rows, once), [`Ctx::step`] (once finished, not again), `Ctx::send` (the
+/// ledger), or an effect of its own guarded by [`Ctx::effect_key`].
 ///
 /// ```
 /// use lanebox::{Job, Lane, Outcome, Reactions};
@@ -69,7 +69,8 @@ impl Reactions {
         })
     }
 
-    /// Runs jobs of a kind known by name only; [`Ctx::payload`] is the JSON text as it was enqueued.
+    /// Runs jobs of a kind known by name only; [`Ctx::payload`] is the JSON text as it was
+    /// enqueued.
     pub fn on_kind<E: Into<BoxError>>(
         mut self,
         kind: &str,

@@ -1,4 +1,5 @@
-//! One pass: whoever leads commits the ends that wait, takes the next jobs in the same commit, and hands them out.
+//! One pass: whoever leads commits the ends that wait, takes the next jobs in the same commit, and
+//! hands them out.
 
 use crate::engine::Engine;
 use crate::engine::desk::Desk;
@@ -9,7 +10,8 @@ impl Engine {
     /// Leads a pass. The caller has set `desk.leading`; it is cleared here, whatever happens.
     ///
     /// # Errors
-    /// Whatever the store answers. The ends are kept and committed by a later pass; their leases go on meanwhile.
+    /// Whatever the store answers. The ends are kept and committed by a later pass; their leases go
+    /// on meanwhile.
     pub(crate) fn lead(&self) -> Result<()> {
         let mut desk = self.desk.lock();
         let finish = desk.take_reports();
@@ -51,7 +53,8 @@ impl Engine {
         Ok(())
     }
 
-    // What this process could run now: idle workers take anything, beyond them only kinds whose runs are short.
+    // What this process could run now: idle workers take anything, beyond them only kinds whose
+    // runs are short.
     fn ask(&self, desk: &Desk) -> Option<Ask> {
         let idle = desk.idle();
         let want = (idle + desk.ahead()).saturating_sub(desk.queue.len());

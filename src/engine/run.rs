@@ -1,4 +1,5 @@
-//! One run of one job: calls the handler and turns what it says, throws or panics with into the end of the run.
+//! One run of one job: calls the handler and turns what it says, throws or panics with into the end
+//! of the run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -38,7 +39,8 @@ impl Engine {
         desk.busy.insert(claimed.held.job, busy);
     }
 
-    /// Runs a job that was begun, and reports its end. `false` if this thread was replaced meanwhile.
+    /// Runs a job that was begun, and reports its end. `false` if this thread was replaced
+    /// meanwhile.
     pub(crate) fn run(&self, claimed: Claimed) -> bool {
         let signal = self.desk.lock().busy.get(&claimed.held.job).map(|busy| busy.signal.clone());
         let signal = signal.unwrap_or_default();
@@ -105,7 +107,8 @@ fn run(engine: &Engine, handler: &Handler, claimed: &Claimed, signal: &Signal) -
     Ran { finish: Finish { held: claimed.held, end, outbox }, host_rows }
 }
 
-/// The host rows of a run could not be written, so nothing of its completion was: it is a failure like any other.
+/// The host rows of a run could not be written, so nothing of its completion was: it is a failure
+/// like any other.
 fn failed_rows(engine: &Engine, handler: &Handler, claimed: &Claimed, error: &str) -> Finish {
     let error = scrub(&format!("finish_in failed: {error}"), &claimed.payload);
     let wait_ms = crate::model::job::duration_ms(backoff(engine, &handler.policy, claimed));
@@ -117,7 +120,8 @@ fn backoff(engine: &Engine, policy: &Policy, claimed: &Claimed) -> Duration {
     Duration::from_millis(wait_ms.unsigned_abs())
 }
 
-// An error of Lanebox's own means what it says, also inside an error of the host's; any other is a failure.
+// An error of Lanebox's own means what it says, also inside an error of the host's; any other is a
+// failure.
 fn end_of(error: &BoxError, wait: Duration) -> End {
     let wait_ms = crate::model::job::duration_ms(wait);
     End::Retry { error: error.to_string(), wait_ms }

@@ -1,4 +1,5 @@
-//! Tells a running handler to stop, and why. It carries no data beyond that, and waking it does nothing else.
+//! Tells a running handler to stop, and why. It carries no data beyond that, and waking it does
+//! nothing else.
 
 use std::time::Duration;
 

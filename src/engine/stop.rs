@@ -7,7 +7,8 @@ use crate::engine::signal::Stop;
 use crate::error::Result;
 
 impl Engine {
-    /// Takes nothing more and hands back what nobody has started. How many runs go on, and how many were handed back.
+    /// Takes nothing more and hands back what nobody has started. How many runs go on, and how many
+    /// were handed back.
     pub(crate) fn stop_taking(&self) -> (usize, usize) {
         let mut desk = self.desk.lock();
         desk.stopping = true;

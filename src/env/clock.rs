@@ -37,7 +37,8 @@ impl Clock for SystemClock {
 
     #[cfg(not(target_os = "linux"))]
     fn mono_us(&self) -> i64 {
-        // No clock that all processes of the machine share: leases there must be long (60 s or more).
+        // No clock that all processes of the machine share: leases there must be long (60 s or
+        // more).
         self.now_ms() * 1_000
     }
 

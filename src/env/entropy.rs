@@ -40,7 +40,8 @@ impl Entropy {
         secret
     }
 
-    /// A UUIDv7: 48 bits of time, a counter that keeps ids of one millisecond in order, 62 bits of chance.
+    /// A UUIDv7: 48 bits of time, a counter that keeps ids of one millisecond in order, 62 bits of
+    /// chance.
     pub(crate) fn uuid(&self, now_ms: i64) -> Uuid {
         let (at, count) = self.next_tick(now_ms);
         let low: u64 = self.random.lock().u64(..);

@@ -1,4 +1,5 @@
-//! The one door by which time, identity and chance come in. Everything below it is a function of its arguments.
+//! The one door by which time, identity and chance come in. Everything below it is a function of
+//! its arguments.
 
 mod clock;
 mod entropy;

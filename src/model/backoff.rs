@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Exponential with a cap and jitter. The default suits a half-hour outage: from 5 s, factor 2, at most 1 h.
+/// Exponential with a cap and jitter. The default suits a half-hour outage: from 5 s, factor 2, at
+/// most 1 h.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backoff {
     pub(crate) first_ms: i64,
@@ -23,7 +24,8 @@ impl Backoff {
         Backoff { first_ms: clamp(first).min(clamp(cap)), cap_ms: clamp(cap) }
     }
 
-    /// Milliseconds to wait after the `failures`-th failure (1 is the first). `unit` (0..1) chooses within 50-100 %.
+    /// Milliseconds to wait after the `failures`-th failure (1 is the first). `unit` (0..1) chooses
+    /// within 50-100 %.
     pub(crate) fn wait_ms(self, failures: u32, unit: f64) -> i64 {
         let doublings = failures.saturating_sub(1).min(40);
         let full = self.first_ms.saturating_mul(1_i64 << doublings).min(self.cap_ms);
@@ -46,7 +48,10 @@ mod tests {
     proptest! {
         // R46, J25
         #[test]
-        fn r46_never_now_by_overflow_and_never_beyond_the_cap(failures in any::<u32>(), unit in 0.0..=1.0) {
+        fn r46_never_now_by_overflow_and_never_beyond_the_cap(
+            failures in any::<u32>(),
+            unit in 0.0..=1.0,
+        ) {
             let wait = Backoff::default().wait_ms(failures, unit);
             prop_assert!((2_500..=3_600_000).contains(&wait), "{wait}");
         }

@@ -67,7 +67,8 @@ impl NewEvent {
         self
     }
 
-    /// The body: anything that serializes to a JSON object. Stored unchanged, at most [`MAX_PAYLOAD`] bytes.
+    /// The body: anything that serializes to a JSON object. Stored unchanged, at most
+    /// [`MAX_PAYLOAD`] bytes.
     pub fn payload(mut self, payload: &impl Serialize) -> NewEvent {
         self.payload = serde_json::to_string(payload).map_err(|error| error.to_string());
         self
@@ -85,7 +86,8 @@ impl NewEvent {
         self
     }
 
-    /// A key that comes from the fact, normally the provider's id: the same key again is a duplicate.
+    /// A key that comes from the fact, normally the provider's id: the same key again is a
+    /// duplicate.
     pub fn dedupe(mut self, key: impl Into<String>) -> NewEvent {
         self.dedupe = Some(key.into());
         self

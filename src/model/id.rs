@@ -78,7 +78,8 @@ public_id!(
     JobId
 );
 public_id!(
-    /// The key of one try of a send: a UUIDv7, given to the provider so that it can recognise a repeat.
+    /// The key of one try of a send: a UUIDv7, given to the provider so that it can recognise a
+    /// repeat.
     SendKey
 );
 
@@ -103,7 +104,8 @@ row_number!(/// Row of a notice.
 row_number!(/// Fencing number of one claim: one global counter of the file, strictly increasing.
     Token);
 
-/// A claim as later writes name it: this job under this token, and what does not change while it is held.
+/// A claim as later writes name it: this job under this token, and what does not change while it is
+/// held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Held {
     pub(crate) job: JobNo,

@@ -58,7 +58,8 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// How often it may fail before it is dead: 1 to 100, default 10. 1 also means: never start it a second time.
+    /// How often it may fail before it is dead: 1 to 100, default 10. 1 also means: never start it
+    /// a second time.
     #[must_use]
     pub fn max_attempts(self, n: u32) -> Policy {
         Policy { max_attempts: n, ..self }
@@ -70,7 +71,8 @@ impl Policy {
         Policy { backoff, ..self }
     }
 
-    /// Longest run of one attempt, default 10 minutes; then it is told to stop and its lease runs out.
+    /// Longest run of one attempt, default 10 minutes; then it is told to stop and its lease runs
+    /// out.
     #[must_use]
     pub fn max_run(self, longest: Duration) -> Policy {
         Policy { max_run_ms: duration_ms(longest).max(1), ..self }
@@ -174,7 +176,8 @@ impl NewJob {
         self
     }
 
-    /// One job per (org, source event, kind), whatever becomes of it; the same call again answers `Existing`.
+    /// One job per (org, source event, kind), whatever becomes of it; the same call again answers
+    /// `Existing`.
     pub fn once_for(mut self, event: crate::model::id::EventId) -> NewJob {
         self.unique_by = UniqueBy::Once { event, name: self.kind.clone() };
         self
@@ -260,7 +263,8 @@ impl Enqueued {
 /// Milliseconds since 1970 of a time of the caller's, clamped to years 1970 .. 9999.
 pub(crate) fn millis(at: OffsetDateTime) -> i64 {
     let ms = at.unix_timestamp_nanos() / 1_000_000;
-    i64::try_from(ms.clamp(0, 253_402_300_799_999)).expect("clamped")
+    i64::try_from(ms.clamp(0, 253_402_300_799_999))
+        .expect("milliseconds clamped to what an i64 holds")
 }
 
 pub(crate) fn duration_ms(d: Duration) -> i64 {

@@ -20,7 +20,8 @@ impl Lane {
     /// No lane: the job runs beside anything. Said, never implied.
     pub const NONE: Lane = Lane(None);
 
-    /// The lane of a key, normally a contact: 1 to 200 characters without outer blanks (checked at enqueue).
+    /// The lane of a key, normally a contact: 1 to 200 characters without outer blanks (checked at
+    /// enqueue).
     pub fn of(key: impl Into<String>) -> Lane {
         Lane(Some(key.into()))
     }

@@ -11,8 +11,9 @@ use crate::model::verdict::End;
 /// Any error of the host's.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// What a handler answers. An `Err` of the host's means [`Outcome::retry`]; an error of Lanebox's own that travels
-/// through `?` means what it says (veto, postpone, wait, rejected for good, lease lost).
+/// What a handler answers. An `Err` of the host's means [`Outcome::retry`]; an error of Lanebox's
+/// own that travels through `?` means what it says (veto, postpone, wait, rejected for good, lease
+/// lost).
 ///
 /// ```
 /// use lanebox::Outcome;
@@ -35,7 +36,8 @@ pub enum Outcome {
         until: OffsetDateTime,
         /// One line for people.
         why: String,
-        /// Keeps the lane meanwhile? Unless said: only when the wait is at most 60 s or something was sent.
+        /// Keeps the lane meanwhile? Unless said: only when the wait is at most 60 s or something
+        /// was sent.
         keep_lane: Option<bool>,
     },
     /// A business decision against the work: cancelled, visible, no alarm, no retry.

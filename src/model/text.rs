@@ -1,4 +1,5 @@
-//! Rules for texts that come from outside: bounds, NUL, JSON, and the one line that a notice may carry.
+//! Rules for texts that come from outside: bounds, NUL, JSON, and the one line that a notice may
+//! carry.
 
 use crate::error::{Error, Result};
 
@@ -111,7 +112,8 @@ pub(crate) fn utc(ms: i64) -> String {
     format!("{date} {:02}:{:02}:{:02} UTC", time.hour(), time.minute(), time.second())
 }
 
-/// The first line of an error, without control characters, at most 300 characters, cut on a character boundary.
+/// The first line of an error, without control characters, at most 300 characters, cut on a
+/// character boundary.
 pub(crate) fn one_line(text: &str) -> String {
     let first =
         text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given");
@@ -122,7 +124,8 @@ pub(crate) fn one_line(text: &str) -> String {
     clean.chars().take(299).chain(['…']).collect()
 }
 
-/// One line for people in which nothing of the payload can be read: its texts and long numbers become `[…]`.
+/// One line for people in which nothing of the payload can be read: its texts and long numbers
+/// become `[…]`.
 pub(crate) fn scrub(text: &str, payload: &str) -> String {
     let line = one_line(text);
     let Ok(payload) = serde_json::from_str(payload) else { return line };

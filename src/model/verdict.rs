@@ -1,5 +1,5 @@
-//! What the end of a run makes of its job: one total function of plain values, called by the live path, the reaper
-//! and the simulation alike.
+//! What the end of a run makes of its job: one total function of plain values, called by the live
+//! path, the reaper and the simulation alike.
 
 use crate::model::id::SendNo;
 
@@ -14,7 +14,8 @@ pub(crate) const SHORT_POSTPONE_MS: i64 = 60_000;
 pub(crate) enum End {
     /// The work is done.
     Done { result: Option<String> },
-    /// Not now: the attempt is given back. `counted` when the handler itself said it, which is bounded.
+    /// Not now: the attempt is given back. `counted` when the handler itself said it, which is
+    /// bounded.
     Postpone { until: i64, why: String, keep_lane: Option<bool>, counted: bool },
     /// A business decision against the work: no alarm.
     Veto(String),
@@ -112,7 +113,8 @@ pub(crate) enum Verdict {
     },
 }
 
-/// Decides. Cancel loses against Done and Veto (the work happened, or was decided) and wins against everything else.
+/// Decides. Cancel loses against Done and Veto (the work happened, or was decided) and wins against
+/// everything else.
 pub(crate) fn verdict(run: &Run, end: &End, around: &Around) -> Verdict {
     if let Some(ended) = ended_by_losses_or_unknowns(run, end, around) {
         return ended;

@@ -1,4 +1,5 @@
-//! The loops beside the workers: each repeats its step, survives an error or a panic, and says when it was last well.
+//! The loops beside the workers: each repeats its step, survives an error or a panic, and says when
+//! it was last well.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -51,8 +52,8 @@ fn pulse_step(shared: &Arc<Shared>) -> Result<Next> {
     Ok(Next::Now)
 }
 
-/// Takes back what vanished holders held, but not right after a time in which nobody could write: who could not renew
-/// then is not gone.
+/// Takes back what vanished holders held, but not right after a time in which nobody could write:
+/// who could not renew then is not gone.
 struct Reaper {
     shared: Arc<Shared>,
     last_good_ms: i64,

@@ -24,8 +24,8 @@ pub(crate) trait Jobs {
     /// A person starts a dead job again, as a new series with its history and its send identity.
     fn requeue(&self, job: JobId, by: &str) -> Result<Requeued>;
 
-    /// Ends one run as done together with the host's own rows, on the caller's thread: all of it or nothing. The rows are
-    /// not asked for unless the end will be done.
+    /// Ends one run as done together with the host's own rows, on the caller's thread: all of it or
+    /// nothing. The rows are not asked for unless the end will be done.
     fn finish_with(&self, finish: Finish, rows: HostWork<'_>) -> Result<Ended>;
 
     /// What a finished step of this job answered.
@@ -50,7 +50,8 @@ pub(crate) trait Within {
     fn connection(&self) -> &rusqlite::Connection;
 }
 
-/// Host code that writes its own rows in a transaction of ours, in the terms of the store that runs it.
+/// Host code that writes its own rows in a transaction of ours, in the terms of the store that runs
+/// it.
 pub(crate) enum HostWork<'h> {
     Sqlite(&'h mut dyn FnMut(&rusqlite::Connection) -> Result<(), BoxError>),
 }
@@ -63,7 +64,8 @@ pub(crate) enum Stepped {
     LeaseLost,
 }
 
-/// One engine pass in one commit: what ended, what is still held, what was lost, what is taken next.
+/// One engine pass in one commit: what ended, what is still held, what was lost, what is taken
+/// next.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
     /// Runs that ended.
@@ -150,7 +152,8 @@ pub(crate) enum Ended {
     Holds,
     /// The token is not the job's any more: nothing was changed.
     LeaseLost,
-    /// This end could not be written, the others of the pass were: the lease runs out and the job is tried again.
+    /// This end could not be written, the others of the pass were: the lease runs out and the job
+    /// is tried again.
     NotStored,
 }
 
@@ -192,7 +195,8 @@ pub(crate) struct Claimed {
 pub enum Cancelled {
     /// It waited and is cancelled now.
     Now,
-    /// It runs and was asked: the send gate refuses at once, an answer of Done or Veto still stands.
+    /// It runs and was asked: the send gate refuses at once, an answer of Done or Veto still
+    /// stands.
     Asked,
     /// It had ended before; nothing was changed.
     Ended,

@@ -1,5 +1,6 @@
-//! The seam: every verb that the engine and the public handle use, and the contract of each. One method has one
-//! meaning; a commit may carry several, and each is right as if it were alone. SQL never crosses this line.
+//! The seam: every verb that the engine and the public handle use, and the contract of each. One
+//! method has one meaning; a commit may carry several, and each is right as if it were alone. SQL
+//! never crosses this line.
 
 pub(crate) mod jobs;
 pub(crate) mod people;

@@ -48,6 +48,7 @@ pub(crate) trait People {
     fn doctor(&self) -> Result<Diagnosis>;
     /// A person has seen a notice; whether that is new.
     fn acknowledge(&self, notice: i64, by: &str) -> Result<bool>;
-    /// A person has dealt with what a notice is about; whether that is new. Refused while a send of it is unknown.
+    /// A person has dealt with what a notice is about; whether that is new. Refused while a send of
+    /// it is unknown.
     fn resolve_notice(&self, notice: i64, by: &str) -> Result<bool>;
 }

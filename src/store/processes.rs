@@ -5,7 +5,8 @@ use crate::model::id::ProcessNo;
 
 /// Verbs on the processes that share a store.
 pub(crate) trait Processes {
-    /// Registers a holder of leases; it counts as alive until it leaves or its operating system process ends.
+    /// Registers a holder of leases; it counts as alive until it leaves or its operating system
+    /// process ends.
     fn register(&self) -> Result<ProcessNo>;
 
     /// An orderly end: what it still held may be taken at once.

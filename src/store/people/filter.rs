@@ -41,7 +41,8 @@ impl Filter {
         self
     }
 
-    /// Only jobs or notices of this kind, sends of this channel, events of this name (or `prefix.*`).
+    /// Only jobs or notices of this kind, sends of this channel, events of this name (or
+    /// `prefix.*`).
     #[must_use]
     pub fn kind(mut self, kind: impl Into<String>) -> Filter {
         self.kind = Some(kind.into());
@@ -132,7 +133,7 @@ fn refused(why: String) -> Error {
 pub struct Page<T> {
     /// The rows, in the order of the list.
     pub rows: Vec<T>,
-    /// What [`Filter::after`] takes for the next page; `None` at the end. A page of a narrow filter may be short, or
-    /// empty, and still have a next: a call looks at a bounded number of rows.
+    /// What [`Filter::after`] takes for the next page; `None` at the end. A page of a narrow filter
+    /// may be short, or empty, and still have a next: a call looks at a bounded number of rows.
     pub next: Option<String>,
 }

@@ -35,7 +35,8 @@ pub struct EventTrace {
 pub struct DeliveryTrace {
     /// The key of the consumer.
     pub consumer: String,
-    /// `job`, `routed`, `skipped`, `retry` or `dead`; `ahead` if the consumer has not come to it yet.
+    /// `job`, `routed`, `skipped`, `retry` or `dead`; `ahead` if the consumer has not come to it
+    /// yet.
     pub state: String,
     /// When it was delivered.
     pub at: Option<i64>,

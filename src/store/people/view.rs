@@ -1,4 +1,5 @@
-//! Rows as people see them. Times are milliseconds since 1970 UTC; numbers of rows are texts, like every id.
+//! Rows as people see them. Times are milliseconds since 1970 UTC; numbers of rows are texts, like
+//! every id.
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -23,7 +24,8 @@ pub struct EventView {
     pub entity_id: Option<String>,
     /// Whom it concerns, normally the contact. In clear.
     pub subject: Option<String>,
-    /// `unhandled`, `pending`, `done`, `dead` or `duplicate`; derived from its deliveries and their jobs.
+    /// `unhandled`, `pending`, `done`, `dead` or `duplicate`; derived from its deliveries and their
+    /// jobs.
     pub state: String,
     /// Most attempts of one of its deliveries, if it has any.
     pub attempts: Option<i64>,
@@ -72,7 +74,8 @@ pub struct JobView {
     pub kind: String,
     /// `pending`, `running`, `done`, `dead` or `cancelled`.
     pub state: String,
-    /// Of a pending job: `scheduled`, `queued`, `ready`, `backing_off`, `waiting_for_send` or `parked`.
+    /// Of a pending job: `scheduled`, `queued`, `ready`, `backing_off`, `waiting_for_send` or
+    /// `parked`.
     pub place: Option<String>,
     /// The lane that it runs in, in clear; none: it runs beside anything.
     pub lane: Option<String>,
@@ -153,7 +156,8 @@ pub struct AttemptView {
     pub started_at: i64,
     /// When it ended; none: it runs.
     pub ended_at: Option<i64>,
-    /// `running`, `done`, `failed`, `lost`, `postponed`, `handed_back`, `unknown`, `dead` or `cancelled`.
+    /// `running`, `done`, `failed`, `lost`, `postponed`, `handed_back`, `unknown`, `dead` or
+    /// `cancelled`.
     pub ended: String,
     /// What it said.
     pub error: Option<String>,
@@ -179,8 +183,8 @@ pub struct LaneView {
     pub org: String,
     /// Its name, in clear; none once it was forgotten.
     pub name: Option<String>,
-    /// `paused`, `running`, `waiting` (its occupant waits to be tried again), `ready` (its next job can be claimed),
-    /// `scheduled` (nothing is due) or `idle`.
+    /// `paused`, `running`, `waiting` (its occupant waits to be tried again), `ready` (its next job
+    /// can be claimed), `scheduled` (nothing is due) or `idle`.
     pub state: String,
     /// The job that runs in it, or that keeps it between two tries.
     pub occupant: Option<JobId>,
@@ -349,8 +353,8 @@ pub struct Explanation {
     pub job: JobId,
     /// One sentence for a person; times are UTC.
     pub sentence: String,
-    /// What it waits for, as a word: `nothing`, `time`, `backoff`, `worker`, `lane`, `lane_pause`, `pause`, `cap`,
-    /// `send` or `person`.
+    /// What it waits for, as a word: `nothing`, `time`, `backoff`, `worker`, `lane`, `lane_pause`,
+    /// `pause`, `cap`, `send` or `person`.
     pub waits_for: &'static str,
     /// The id of that, if it has one: the job in the lane, the send, the paused org or kind.
     pub id: Option<String>,

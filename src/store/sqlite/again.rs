@@ -1,4 +1,5 @@
-//! A run ended and its job will be tried again: retry, postponement, handing back and loss write the same rows.
+//! A run ended and its job will be tried again: retry, postponement, handing back and loss write
+//! the same rows.
 
 use rusqlite::params;
 
@@ -17,7 +18,8 @@ const ATTEMPT_NEW: &str = "INSERT INTO lanebox_attempt(job, token, series, n, pr
 const TRIED_NEW: &str = "INSERT INTO lanebox_tried(id, lane, phase, run_at, series, attempts, lost, lost_alone, postponed, unknowns, sent, waits_send, error) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
-/// Writes the attempt, the waiting row, the lane's next, and then the job's own place, in this order.
+/// Writes the attempt, the waiting row, the lane's next, and then the job's own place, in this
+/// order.
 pub(super) fn wait(tx: &Tx<'_>, run: &RunningRow, end: &End, again: &Again) -> Result<Ended> {
     let job = row::job(tx, run.held.job)?.expect("a running job has its row (foreign key)");
     let (ended, error) = told(end);

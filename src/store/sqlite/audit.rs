@@ -1,5 +1,5 @@
-//! What must never be, as queries that find it: each returns zero rows on a sound file. They only read, and they walk
-//! whole tables, so they are for `doctor` and tests, never for a live path.
+//! What must never be, as queries that find it: each returns zero rows on a sound file. They only
+//! read, and they walk whole tables, so they are for `doctor` and tests, never for a live path.
 
 mod events;
 mod jobs;
@@ -31,7 +31,8 @@ const MOST: u64 = 1_000;
 /// Rows of one audit that are shown.
 const SHOWN: usize = 5;
 
-/// Asks every audit, each in a snapshot of its own. What was found is in the answers; empty ones are there too.
+/// Asks every audit, each in a snapshot of its own. What was found is in the answers; empty ones
+/// are there too.
 pub(super) fn audit(conn: &Connection) -> Result<Vec<Finding>> {
     AUDITS.iter().flat_map(|area| area.iter()).map(|audit| ask(conn, audit)).collect()
 }

@@ -1,4 +1,5 @@
-//! A job waits for the fate of a send: no thread, slot, lease or attempt, but its lane for the channel's patience.
+//! A job waits for the fate of a send: no thread, slot, lease or attempt, but its lane for the
+//! channel's patience.
 
 use super::again;
 use super::end::lane_goes_on;
@@ -11,7 +12,8 @@ use crate::model::id::SendNo;
 use crate::model::verdict::Again;
 use crate::store::jobs::Ended;
 
-/// Holds the job until the send is settled; outside its lane at once if the patience is over and a person was told.
+/// Holds the job until the send is settled; outside its lane at once if the patience is over and a
+/// person was told.
 pub(super) fn await_evidence(
     tx: &Tx<'_>,
     run: &RunningRow,

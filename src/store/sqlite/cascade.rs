@@ -1,4 +1,5 @@
-//! After a death with the policy `cancel`: what stood in the line is cancelled in batches, the lane closed meanwhile.
+//! After a death with the policy `cancel`: what stood in the line is cancelled in batches, the lane
+//! closed meanwhile.
 
 use rusqlite::params;
 

@@ -1,4 +1,5 @@
-//! Claim: takes what is due for this process, at most one job per lane, orgs in turn, inside every cap.
+//! Claim: takes what is due for this process, at most one job per lane, orgs in turn, inside every
+//! cap.
 
 mod walk;
 
@@ -312,7 +313,8 @@ impl Taking<'_, '_> {
     }
 }
 
-// Only a second occupant of a lane, not any constraint: another broken rule must not look like a busy lane.
+// Only a second occupant of a lane, not any constraint: another broken rule must not look like a
+// busy lane.
 fn is_belt(error: &Error) -> bool {
     const UNIQUE: i32 = rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
     const TRIGGER: i32 = rusqlite::ffi::SQLITE_CONSTRAINT_TRIGGER;

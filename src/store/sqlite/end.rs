@@ -21,7 +21,8 @@ const RUNNING_DEL_UNSENT: &str =
 const RUNNING_SENT: &str = "SELECT sent FROM lanebox_running WHERE id = ?1 AND token = ?2";
 const RESULT_SET: &str = "INSERT INTO lanebox_result(job, result) VALUES (?1, ?2) ON CONFLICT(job) DO UPDATE SET result = excluded.result";
 
-/// Ends a run as its worker reports it. Only who holds the current token may: everything else is a lost lease.
+/// Ends a run as its worker reports it. Only who holds the current token may: everything else is a
+/// lost lease.
 pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     let held = report.held;
     if let End::Done { result } = &report.end
@@ -69,7 +70,8 @@ fn policy(tx: &Tx<'_>, kind: KindNo, end: &End) -> Result<(bool, u32)> {
     Ok(found.unwrap_or((false, u32::MAX)))
 }
 
-// Most runs send nothing and succeed: the claim knows all that is remembered of them, and the delete is the fence.
+// Most runs send nothing and succeed: the claim knows all that is remembered of them, and the
+// delete is the fence.
 fn leave_unsent(tx: &Tx<'_>, held: Held) -> Result<bool> {
     Ok(tx.run(RUNNING_DEL_UNSENT, params![held.job, held.token])? > 0)
 }

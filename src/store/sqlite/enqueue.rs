@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::model::id::{JobId, JobNo, KindNo, OrgNo};
 use crate::model::job::{Enqueued, NewJob, UniqueBy};
 
-/// Dedupe keys and once-names are remembered this long after their last use: longer than any provider redelivers.
+/// Dedupe keys and once-names are remembered this long after their last use: longer than any
+/// provider redelivers.
 pub(super) const HORIZON_MS: i64 = 90 * 86_400_000;
 
 const JOB_NEW: &str = "INSERT INTO lanebox_job(uuid, org, kind, version, lane, subject, priority, run_at, max_attempts, expires_at, source_event, consumer, ordinal, created_at, payload) \

@@ -1,4 +1,5 @@
-//! Jobs whose time has passed before they were started, and that have sent nothing, end as cancelled(expired).
+//! Jobs whose time has passed before they were started, and that have sent nothing, end as
+//! cancelled(expired).
 
 use rusqlite::params;
 

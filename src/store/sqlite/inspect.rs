@@ -1,5 +1,6 @@
-//! What people see: lists, single rows in full, numbers, traces and explanations. Nothing here writes, and every list
-//! is an index walk of bounded length. SQL is put together from constant parts; values are always bound.
+//! What people see: lists, single rows in full, numbers, traces and explanations. Nothing here
+//! writes, and every list is an index walk of bounded length. SQL is put together from constant
+//! parts; values are always bound.
 
 mod attempts;
 mod consumers;

@@ -4,7 +4,6 @@ use super::round::Care;
 use super::tx::Tx;
 use super::{SqliteStore, audit_log, end, enqueue, names, order, round, row, step};
 use crate::error::{Error, Result};
-use crate::lanebox::Transaction;
 use crate::model::id::{Held, JobId, JobNo, KindNo};
 use crate::model::job::{Enqueued, MAX_JOB_PAYLOAD, NewJob};
 use crate::model::text::{check_json, check_name};
@@ -83,11 +82,8 @@ impl Jobs for SqliteStore {
 
 impl SqliteStore {
     /// Runs host code on this thread as the leader of a transaction.
-    pub(crate) fn transaction<T>(
-        &self,
-        body: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
-        self.writer.host(|tx| body(&Transaction { tx }))
+    pub(crate) fn transaction<T>(&self, body: impl FnOnce(&dyn Within) -> Result<T>) -> Result<T> {
+        self.writer.host(|tx| body(tx))
     }
 }
 

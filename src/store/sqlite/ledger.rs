@@ -1,4 +1,5 @@
-//! What the end of a run means for the sends that it began: whatever is undecided becomes unknown, and may hold the job.
+//! What the end of a run means for the sends that it began: whatever is undecided becomes unknown,
+//! and may hold the job.
 
 use rusqlite::params;
 
@@ -26,7 +27,8 @@ const UNDECIDED: &str = "SELECT t.n, t.notice, t.wait_until, s.org, c.name FROM 
 const TRY_NOTICE: &str =
     "UPDATE lanebox_send_try SET notice = ?3 WHERE send = ?1 AND n = ?2 AND state = 'unknown'";
 
-/// Turns what this token intended and nobody decided into unknown. The send that the job must wait for, if there is one.
+/// Turns what this token intended and nobody decided into unknown. The send that the job must wait
+/// for, if there is one.
 pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Option<SendNo>> {
     let job = row::job(tx, run.held.job)?.expect("a running job has its row (foreign key)");
     let origin = job.origin();

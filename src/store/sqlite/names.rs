@@ -1,4 +1,5 @@
-//! Names that people use, and their row numbers. Orgs, kinds and lanes are made when they are first named.
+//! Names that people use, and their row numbers. Orgs, kinds and lanes are made when they are first
+//! named.
 
 use rusqlite::params;
 

@@ -1,4 +1,5 @@
-//! Notices: an item for a person. The same trouble again is counted, until a person has resolved it.
+//! Notices: an item for a person. The same trouble again is counted, until a person has resolved
+//! it.
 
 use rusqlite::params;
 

@@ -32,7 +32,8 @@ pub(super) fn cancel(tx: &Tx<'_>, job: JobNo, by: &str) -> Result<Cancelled> {
     Ok(done)
 }
 
-/// Starts a dead job again. The notice of its death is resolved when no other dead job stands behind it.
+/// Starts a dead job again. The notice of its death is resolved when no other dead job stands
+/// behind it.
 pub(super) fn requeue(tx: &Tx<'_>, job: JobNo, by: &str) -> Result<Requeued> {
     let notice: Option<NoticeNo> = tx.one(NOTICE_OF, [job], |row| row.get(0))?;
     let done = requeue::requeue(tx, job)?;

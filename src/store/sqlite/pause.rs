@@ -1,4 +1,5 @@
-//! A paused lane is not claimed from: what it holds stays in its place, and nothing of it is in `ready`.
+//! A paused lane is not claimed from: what it holds stays in its place, and nothing of it is in
+//! `ready`.
 
 use rusqlite::params;
 
@@ -37,7 +38,8 @@ pub(super) fn resume_lane(tx: &Tx<'_>, lane: LaneNo) -> Result<()> {
     Ok(())
 }
 
-/// The last reason of a pause is gone: the lane's keeper, or the head of its line, becomes claimable.
+/// The last reason of a pause is gone: the lane's keeper, or the head of its line, becomes
+/// claimable.
 pub(super) fn make_claimable(tx: &Tx<'_>, lane: LaneNo, org: OrgNo) -> Result<()> {
     if tx.has(LANE_RUNNING, [lane])? {
         return Ok(());

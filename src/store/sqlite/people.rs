@@ -1,4 +1,5 @@
-//! What people see, handed to the pool of readers, each read in one snapshot; what they say about notices, to the writer.
+//! What people see, handed to the pool of readers, each read in one snapshot; what they say about
+//! notices, to the writer.
 
 use rusqlite::Connection;
 
@@ -73,7 +74,8 @@ impl People for SqliteStore {
         self.snapshot(|conn| inspect::explain(conn, job))
     }
 
-    // Not one snapshot: it reads for long, and a reader that stands still keeps the log from shrinking.
+    // Not one snapshot: it reads for long, and a reader that stands still keeps the log from
+    // shrinking.
     fn doctor(&self) -> Result<Diagnosis> {
         self.read(|conn| inspect::doctor(conn, &self.file.path))
     }

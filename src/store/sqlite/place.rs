@@ -100,7 +100,8 @@ pub(super) fn next_of(tx: &Tx<'_>, lane: LaneNo, org: OrgNo) -> Result<()> {
     Ok(())
 }
 
-/// The place of a job that is due at once: never before the last due job of its lane and priority, whatever the clock says.
+/// The place of a job that is due at once: never before the last due job of its lane and priority,
+/// whatever the clock says.
 pub(super) fn due_now(tx: &Tx<'_>, lane: Option<LaneNo>, priority: i64) -> Result<i64> {
     let Some(lane) = lane else { return Ok(tx.now) };
     let last = tx.one(LANE_LAST, params![lane, priority], |row| row.get::<_, i64>(0))?;

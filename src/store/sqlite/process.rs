@@ -82,7 +82,7 @@ impl Lock {
     /// Its process is marked gone: nobody needs the file any more.
     pub(super) fn remove(self) {
         if let Err(error) = std::fs::remove_file(&self.path) {
-            tracing::debug!(%error, path = %self.path.display(), "a lock file could not be removed");
+            tracing::debug!(%error, path = %self.path.display(), "could not remove a lock file");
         }
         drop(self.file);
     }

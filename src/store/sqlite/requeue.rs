@@ -21,7 +21,8 @@ const PAUSE_DEL_DEAD: &str = "DELETE FROM lanebox_pause WHERE lane = ?1 AND dead
 const SENT_ANY: &str = "SELECT EXISTS (SELECT 1 FROM lanebox_send WHERE origin = ?1), \
      EXISTS (SELECT 1 FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state = 'accepted' WHERE s.origin = ?1)";
 
-/// Starts a dead job again, at the end of its line; in its old place if its lane stands still for this very job.
+/// Starts a dead job again, at the end of its line; in its old place if its lane stands still for
+/// this very job.
 pub(super) fn requeue(tx: &Tx<'_>, id: JobNo) -> Result<Requeued> {
     let Some(job) = row::job(tx, id)? else {
         return Ok(Requeued::NotDead);

@@ -37,7 +37,8 @@ impl JobRow {
         Place { id, org, kind, lane, priority, run_at, alone }
     }
 
-    /// What its sends are known by, across series and replays: the delivery that it was born of, else itself.
+    /// What its sends are known by, across series and replays: the delivery that it was born of,
+    /// else itself.
     pub(super) fn origin(&self) -> String {
         match (self.source_event, self.delivery) {
             (Some(event), Some((consumer, ordinal))) => format!("e{event}.c{consumer}.{ordinal}"),

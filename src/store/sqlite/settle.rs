@@ -15,8 +15,8 @@ pub(super) fn waiter(tx: &Tx<'_>, send: SendNo) -> Result<Option<JobNo>> {
     tx.one(WAITER, [send], |row| row.get(0))
 }
 
-/// Lets the waiting job go on: at once and still in its lane, or at the end of its line if it was parked. Nothing
-/// happens if the job runs or has ended.
+/// Lets the waiting job go on: at once and still in its lane, or at the end of its line if it was
+/// parked. Nothing happens if the job runs or has ended.
 pub(super) fn free(tx: &Tx<'_>, send: SendNo) -> Result<bool> {
     let Some(id) = waiter(tx, send)? else {
         return Ok(false);

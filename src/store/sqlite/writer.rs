@@ -139,7 +139,7 @@ impl Writer {
         let mut answer = None;
         let mut body = Some(host);
         let mut first = |tx: &Tx<'_>| -> Result<()> {
-            let host = body.take().expect("run once");
+            let host = body.take().expect("a leader runs its host closure once");
             answer = Some(host(tx)?);
             Ok(())
         };

@@ -1,4 +1,5 @@
-//! Audits of events, consumers and deliveries: every fact is adopted once, and seen by whoever it concerns.
+//! Audits of events, consumers and deliveries: every fact is adopted once, and seen by whoever it
+//! concerns.
 
 use super::Audit;
 

@@ -1,4 +1,5 @@
-//! Audits of jobs and lanes: where each job is, that the derived tables are true, and that tokens and caps held.
+//! Audits of jobs and lanes: where each job is, that the derived tables are true, and that tokens
+//! and caps held.
 
 use super::Audit;
 

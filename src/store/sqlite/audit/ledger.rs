@@ -1,5 +1,5 @@
-//! Audits of the send ledger: one undecided try, one accept, no repeat without permission, nothing unknown that nobody
-//! looks after.
+//! Audits of the send ledger: one undecided try, one accept, no repeat without permission, nothing
+//! unknown that nobody looks after.
 
 use super::Audit;
 

@@ -1,4 +1,5 @@
-//! An audit that cannot see its fault proves nothing: each one is shown a file with exactly that fault.
+//! An audit that cannot see its fault proves nothing: each one is shown a file with exactly that
+//! fault.
 
 use rusqlite::Connection;
 
@@ -41,7 +42,8 @@ INSERT INTO lanebox_pattern(name, consumer) VALUES ('a.*', 1);
 INSERT INTO lanebox_delivery(consumer, event, state, at, reason) VALUES (1, 1, 'skipped', 0, 'x'), (1, 2, 'skipped', 0, 'x');
 ";
 
-/// A sound file on which no rule of the schema holds any more: the faults are what the rules refuse.
+/// A sound file on which no rule of the schema holds any more: the faults are what the rules
+/// refuse.
 fn unguarded() -> Connection {
     let conn = Connection::open_in_memory().expect("memory");
     conn.execute_batch(include_str!("../../../../schema/sqlite/current.sql")).expect("the schema");

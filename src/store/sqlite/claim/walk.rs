@@ -1,5 +1,5 @@
-//! Who is next: orgs take turns, one job a turn; within an org by priority, place in line, id. Every step is a seek, so
-//! the cost does not depend on what waits behind.
+//! Who is next: orgs take turns, one job a turn; within an org by priority, place in line, id.
+//! Every step is a seek, so the cost does not depend on what waits behind.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -161,7 +161,8 @@ impl Walk {
         }
     }
 
-    // The nearest org of the circle that has something; its heads become buckets, and the pointers move on.
+    // The nearest org of the circle that has something; its heads become buckets, and the pointers
+    // move on.
     fn next_org(&mut self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
         loop {
             let nearest = self.lines.iter().filter_map(|line| Some(line.next?.0)).min();
@@ -329,8 +330,8 @@ impl Walk {
         }
     }
 
-    /// Stores what is owed. Where the next claim begins, if that has changed: behind the org that was served last, or
-    /// behind the last one visited when the visits of this claim were used up.
+    /// Stores what is owed. Where the next claim begins, if that has changed: behind the org that
+    /// was served last, or behind the last one visited when the visits of this claim were used up.
     pub(super) fn end(self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
         for line in self.lines.iter().filter(|line| line.owed != line.stored_owed) {
             tx.run(KIND_OWED, params![line.kind, line.owed])?;

@@ -1,4 +1,5 @@
-//! The health of a file: versions, settings as they read back, what others hung on our tables, and the audits.
+//! The health of a file: versions, settings as they read back, what others hung on our tables, and
+//! the audits.
 
 use std::path::Path;
 

@@ -32,7 +32,8 @@ pub(crate) const STATES: [&str; 11] = [
     "cancelled",
 ];
 
-// A join by the whole key of each narrow table: every one is a seek. A new row's place follows from where it is found.
+// A join by the whole key of each narrow table: every one is a seek. A new row's place follows from
+// where it is found.
 pub(super) const HEAD: &str = "SELECT j.id, j.uuid, o.name AS org, k.name AS kind, l.name AS lane, j.subject, j.priority, \
   coalesce(t.run_at, j.run_at) AS due_at, \
   CASE WHEN f.id IS NOT NULL THEN f.state WHEN r.id IS NOT NULL THEN 'running' ELSE 'pending' END AS job_state, \

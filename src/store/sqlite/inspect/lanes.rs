@@ -31,7 +31,8 @@ LEFT JOIN lanebox_running r ON r.lane = l.id LEFT JOIN lanebox_kind rk ON rk.id 
 LEFT JOIN lanebox_tried t ON t.lane = l.id LEFT JOIN lanebox_job tj ON tj.id = t.id LEFT JOIN lanebox_kind tk ON tk.id = tj.kind \
 LEFT JOIN lanebox_pause p ON p.lane = l.id WHERE l.id = ?1";
 
-/// Lanes that hold something or are paused, oldest first; a lane asked for by name is shown even if it is empty.
+/// Lanes that hold something or are paused, oldest first; a lane asked for by name is shown even if
+/// it is empty.
 pub(in super::super) fn lanes(conn: &Connection, filter: &Filter) -> Result<Page<LaneView>> {
     filter.without("lanes", &["kind", "since"])?;
     let limit = filter.rows()?;

@@ -1,5 +1,5 @@
-//! The stretch of ids that one page may look at, so that a narrow filter on a long history answers soon, and goes on
-//! with the next page instead of walking to the beginning.
+//! The stretch of ids that one page may look at, so that a narrow filter on a long history answers
+//! soon, and goes on with the next page instead of walking to the beginning.
 
 use rusqlite::Connection;
 

@@ -1,4 +1,5 @@
-//! What people see, on files built by the store's own verbs, and by SQL where the verbs are another part's.
+//! What people see, on files built by the store's own verbs, and by SQL where the verbs are another
+//! part's.
 
 mod events;
 mod explain;

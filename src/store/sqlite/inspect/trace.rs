@@ -1,4 +1,5 @@
-//! What came of what: up to the first cause, then down through deliveries, jobs, sends and what jobs published.
+//! What came of what: up to the first cause, then down through deliveries, jobs, sends and what
+//! jobs published.
 
 use std::collections::HashSet;
 
@@ -55,7 +56,8 @@ fn find(conn: &Connection, id: &str) -> Result<Vec<Root>> {
     let Some((kind, name)) = id.split_once(':') else {
         return Err(unknown("event, job, send or entity"));
     };
-    // There is no index for entities: this reads back through the events, for a person, now and then.
+    // There is no index for entities: this reads back through the events, for a person, now and
+    // then.
     let found = all(conn, ENTITY, params![kind, name, OF_ENTITY as i64], |row| row.get(0))?;
     if found.is_empty() {
         return Err(unknown("event of entity"));
@@ -81,7 +83,8 @@ const ABOVE_EVENT: &str = "SELECT e.cause_job, e.cause_event, j.id, c.seq FROM l
 LEFT JOIN lanebox_job j ON j.id = e.cause_job LEFT JOIN lanebox_event c ON c.seq = e.cause_event WHERE e.seq = ?1";
 const ABOVE_JOB: &str = "SELECT e.seq FROM lanebox_job j CROSS JOIN lanebox_event e ON e.seq = j.source_event WHERE j.id = ?1";
 
-// Up as far as the file remembers. Causes are older than what they cause, so this ends; the bound is for a damaged file.
+// Up as far as the file remembers. Causes are older than what they cause, so this ends; the bound
+// is for a damaged file.
 fn first_cause(conn: &Connection, from: Root) -> Result<Root> {
     let mut at = from;
     for _ in 0..100 {
@@ -194,7 +197,8 @@ impl Building<'_> {
         Ok(traced)
     }
 
-    // What a job publishes commits with its end, and the ids of events carry their time: so no index by cause is needed.
+    // What a job publishes commits with its end, and the ids of events carry their time: so no
+    // index by cause is needed.
     fn published(&mut self, job: i64, finished_at: Option<i64>) -> Result<Vec<EventTrace>> {
         let Some(at) = finished_at else { return Ok(Vec::new()) };
         let (from, to) = (first_key_at(at - 100), first_key_at(at + 2_000));

@@ -4,7 +4,8 @@ use super::*;
 use crate::model::id::EventId;
 use crate::store::people::EventView;
 
-/// Five events: nobody wants 1, 2 is done, 3 is dead, 4 is ahead of its consumer, 5 was not adopted.
+/// Five events: nobody wants 1, 2 is done, 3 is dead, 4 is ahead of its consumer, 5 was not
+/// adopted.
 pub(super) const EVENTS: &str = "
 INSERT INTO lanebox_event(uuid, org, name, entity_type, entity_id, subject, occurred_at, recorded_at) VALUES
   (x'01860000000070008000000000000001', 'acme', 'note.made', 'note', 'n1', NULL, 1900000000000, 1900000000000),

@@ -3,7 +3,8 @@
 use super::*;
 use crate::error::Error;
 
-/// Job 1 runs and made two sends: the first was accepted at its second try, the second is unknown with a notice.
+/// Job 1 runs and made two sends: the first was accepted at its second try, the second is unknown
+/// with a notice.
 pub(super) const SENDS: &str = "
 INSERT INTO lanebox_channel(id, org, name, timeout_ms, patience_ms) VALUES (1, 2, 'whatsapp', 1000, 900000);
 INSERT INTO lanebox_send(id, org, origin, seq) VALUES (1, 2, 'j1', 1), (2, 2, 'j1', 2);
