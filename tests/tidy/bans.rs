@@ -1,0 +1,165 @@
+//! What may not be written, where, and why.
+
+use crate::source::Source;
+use crate::{holds, tells_apart};
+
+/// Something that may not stand in the code of some files.
+struct Ban {
+    code: &'static str,
+    why: &'static str,
+    /// Beginnings of the paths it holds for.
+    within: &'static [&'static str],
+    /// Beginnings of the paths that are free of it.
+    but: &'static [&'static str],
+    /// Whether it holds for tests too.
+    tests: bool,
+}
+
+const EVERYWHERE: &[&str] = &[""];
+const OURS: &[&str] = &["src/", "examples/"];
+const LIBRARY: &[&str] = &["src/"];
+const BINARY: &[&str] = &["src/bin/"];
+const STORE: &[&str] = &["src/store/"];
+
+/// The outside world of the demo has a clock of its own; benches measure time.
+const CLOCKS: &[&str] = &["src/env/", "src/bin/lanebox/demo/clock.rs", "benches/workload/mod.rs"];
+/// A snapshot of what people see writes nothing.
+const SNAPSHOTS: &[&str] = &["src/store/sqlite/people.rs"];
+/// `runtime` sleeps, the writer waits for other programs' locks.
+const SLEEPERS: &[&str] = &[
+    "src/runtime.rs",
+    "src/runtime/",
+    "src/store/sqlite/writer.rs",
+    "src/store/sqlite/wait.rs",
+    "src/bin/lanebox/demo/clock.rs",
+];
+
+const fn ban(code: &'static str, why: &'static str, within: &'static [&'static str]) -> Ban {
+    Ban { code, why, within, but: &[], tests: true }
+}
+
+const BANS: [Ban; 18] = [
+    Ban { tests: false, ..ban(".unwrap()", "a broken worker is an outage: say what to do", OURS) },
+    Ban { tests: false, ..ban(".unwrap_err()", "say what to do", OURS) },
+    ban("todo!", "nothing is left for later", EVERYWHERE),
+    ban("unimplemented!", "nothing is left for later", EVERYWHERE),
+    ban("dbg!", "left over from a search", EVERYWHERE),
+    ban("#[ignore", "a test runs or goes", EVERYWHERE),
+    Ban {
+        but: SLEEPERS,
+        ..ban("thread::sleep", "tests own time, and only runtime sleeps", EVERYWHERE)
+    },
+    Ban { but: CLOCKS, ..ban("Instant::now", "time comes from env", EVERYWHERE) },
+    Ban { but: CLOCKS, ..ban("SystemTime::now", "time comes from env", EVERYWHERE) },
+    Ban { but: BINARY, ..ban("println!", "a library does not print", LIBRARY) },
+    Ban { but: BINARY, ..ban("eprintln!", "a library does not print", LIBRARY) },
+    Ban { but: BINARY, ..ban("process::exit", "the library never ends its host", LIBRARY) },
+    Ban { but: BINARY, ..ban("process::abort", "the library never ends its host", LIBRARY) },
+    Ban { tests: false, ..ban("Deferred", "a write transaction begins IMMEDIATE", STORE) },
+    Ban { tests: false, ..ban(".transaction()", "that begins DEFERRED: say IMMEDIATE", STORE) },
+    Ban {
+        tests: false,
+        but: SNAPSHOTS,
+        ..ban(".unchecked_transaction()", "that begins DEFERRED", STORE)
+    },
+    Ban { tests: false, ..ban("unsafe ", "the library forbids it", LIBRARY) },
+    ban("include!", "a module is a file that says so", EVERYWHERE),
+];
+
+/// What may not stand in SQL, in upper case.
+pub const SQL_BANS: [(&str, &str); 8] = [
+    ("INSERT OR REPLACE", "it deletes rows without asking: say what the conflict means"),
+    ("REPLACE INTO", "it deletes rows without asking: say what the conflict means"),
+    ("INSERT OR IGNORE", "it hides every broken rule: look first, or name the conflict"),
+    ("CURRENT_TIMESTAMP", "time comes from env, in milliseconds"),
+    ("CURRENT_TIME", "time comes from env, in milliseconds"),
+    ("DATETIME(", "time comes from env, in milliseconds"),
+    ("STRFTIME(", "time comes from env, in milliseconds"),
+    ("UNIXEPOCH(", "time comes from env, in milliseconds"),
+];
+
+#[test]
+fn nothing_banned_stands_in_the_code() {
+    holds(banned);
+    for ban in &BANS {
+        // As a macro is called with brackets, as a function is named, as an attribute begins.
+        let bad = format!("fn f() {{ {}[]; }}", ban.code);
+        let path = format!("{}a.rs", ban.within[0]);
+        tells_apart(banned, &path, &bad, &format!("// {0}\nlet s = \"{0}\";", ban.code));
+        for path in ban.but {
+            assert!(banned(&Source::new(path, &bad)).is_empty(), "{} in {path}", ban.code);
+        }
+    }
+    assert_eq!(banned(&Source::new("src/a/tests.rs", "x.unwrap();")), [""; 0]);
+}
+
+#[test]
+fn sql_hides_no_conflict_and_reads_no_clock() {
+    holds(sql);
+    for (text, _) in SQL_BANS {
+        let bad = format!("const A: &str = \"{}\";", text.to_lowercase());
+        tells_apart(sql, "src/store/sqlite/a.rs", &bad, &format!("// {text}"));
+    }
+}
+
+#[test]
+fn write_transactions_begin_immediate() {
+    holds(begins);
+    let (bad, good) = ("f(\"BEGIN\");", "f(\"BEGIN IMMEDIATE\");");
+    tells_apart(begins, "src/store/sqlite/a.rs", bad, good);
+    tells_apart(begins, "src/store/sqlite/a.rs", "f(\"begin; DELETE\");", "f(\"beginning\");");
+}
+
+#[test]
+fn nothing_is_left_to_be_done() {
+    holds(left_over);
+    for mark in MARKS.map(|mark| mark.concat()) {
+        tells_apart(left_over, "src/a.rs", &format!("// {mark}: later"), "// later");
+    }
+}
+
+/// In two parts, so that a search for them does not find this list.
+const MARKS: [[&str; 2]; 3] = [["FIX", "ME"], ["XX", "X"], ["TO", "DO"]];
+
+fn banned(source: &Source) -> Vec<String> {
+    let starts = |paths: &[&str]| paths.iter().any(|path| source.path.starts_with(path));
+    let mut findings = Vec::new();
+    for ban in BANS.iter().filter(|ban| starts(ban.within) && !starts(ban.but)) {
+        let places = source.says(ban.code).filter(|&at| ban.tests || !source.is_test(at));
+        findings.extend(places.map(|at| source.finding(at, &format!("{}: {}", ban.code, ban.why))));
+    }
+    findings
+}
+
+fn sql(source: &Source) -> Vec<String> {
+    let mut findings = Vec::new();
+    if source.path.starts_with("tests/tidy/") {
+        return findings;
+    }
+    for literal in &source.literals {
+        let text = source.text[literal.clone()].to_uppercase();
+        let broken = SQL_BANS.iter().find(|(what, _)| text.contains(what));
+        findings.extend(broken.map(|(_, why)| source.finding(literal.start, why)));
+    }
+    findings
+}
+
+fn begins(source: &Source) -> Vec<String> {
+    let mut findings = Vec::new();
+    for literal in source.literals.iter().filter(|literal| !source.is_test(literal.start)) {
+        let text = source.text[literal.clone()].trim_matches(['r', '#', '"']).to_uppercase();
+        let plain = text.strip_prefix("BEGIN").is_some_and(|rest| {
+            !rest.starts_with(" IMMEDIATE") && !rest.starts_with(char::is_alphabetic)
+        });
+        if plain && source.path.starts_with("src/store/") {
+            findings.push(source.finding(literal.start, "a transaction of ours begins IMMEDIATE"));
+        }
+    }
+    findings
+}
+
+fn left_over(source: &Source) -> Vec<String> {
+    let marks = MARKS.map(|mark| mark.concat());
+    let places = marks.iter().flat_map(|mark| source.comments.match_indices(mark));
+    places.map(|(at, _)| source.finding(at, "do it, file it or leave it out")).collect()
+}
