@@ -233,7 +233,8 @@ fn a_veto_after_a_stop_excuses() {
 
 #[test]
 fn a_veto_excuses_only_after_an_acknowledged_stop_of_that_contact() {
-    // Without any STOP; with one of another contact; with one that was not stored; not acknowledged.
+    // Without any STOP; with one of another contact; with one that was not stored; not
+    // acknowledged.
     for case in 0..4 {
         let mut scene = scene();
         let job = thinking(&mut scene);
