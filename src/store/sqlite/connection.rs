@@ -15,7 +15,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
 
 use super::guard::Admitted;
-use super::wait::while_locked;
+use super::wait::{shortly, while_locked};
 use crate::env::Env;
 use crate::error::{Error, Result};
 
@@ -26,8 +26,8 @@ const BAD_SQLITE: i32 = 3_052_000;
 /// Pages of WAL after which a commit also checkpoints, passively.
 const AUTOCHECKPOINT_PAGES: i64 = 4_000;
 
-/// How long opening waits for programs that start or stop at the same moment.
-const OPENING: Duration = Duration::from_secs(5);
+/// How long opening waits for programs that start or stop at the same moment, in milliseconds.
+const OPENING_MS: u64 = 5_000;
 
 /// No symbolic link: the path was resolved when it was admitted. No creation: only the guard makes
 /// files.
@@ -99,7 +99,7 @@ pub(super) fn open(file: &Admitted) -> Result<Connection> {
     let conn = Connection::open_with_flags(path, FLAGS).map_err(|e| unusable(path, &e))?;
     // Files of several processes that start at once wait here for each other, not at the first
     // statement.
-    conn.busy_timeout(OPENING).map_err(|e| unusable(path, &e))?;
+    conn.busy_handler(Some(shortly)).map_err(|e| unusable(path, &e))?;
     journal_mode(&conn, "PRAGMA journal_mode").map_err(|e| unusable(path, &e))?;
     Ok(conn)
 }
@@ -174,7 +174,7 @@ pub(super) fn pool(file: &Admitted, era: Era) -> Result<r2d2::Pool<Readers>> {
     let path = file.path.clone();
     let inner =
         SqliteConnectionManager::file(&file.path).with_flags(FLAGS).with_init(move |conn| {
-            conn.busy_timeout(OPENING)?;
+            conn.busy_handler(Some(shortly))?;
             let settled = settle(conn, &path)
                 .and_then(|()| synchronous(conn, &path, Durability::Full))
                 .and_then(|()| set(conn, &path, "query_only", 1));
@@ -202,8 +202,7 @@ fn journal_mode(conn: &Connection, sql: &str) -> rusqlite::Result<String> {
 
 // Switching needs the file alone, and SQLite does not always wait for that itself.
 fn set_wal(conn: &Connection, path: &Path, env: &Env) -> Result<()> {
-    let opening_ms = u64::try_from(OPENING.as_millis()).unwrap_or(u64::MAX);
-    let now = while_locked(env, opening_ms, || journal_mode(conn, "PRAGMA journal_mode = WAL"));
+    let now = while_locked(env, OPENING_MS, || journal_mode(conn, "PRAGMA journal_mode = WAL"));
     match now {
         Ok(now) if now == "wal" => Ok(()),
         Ok(now) => Err(Error::unusable(

@@ -12,6 +12,7 @@ mod dead;
 mod end;
 mod enqueue;
 mod expire;
+mod facts;
 mod finished;
 mod foreign;
 mod guard;

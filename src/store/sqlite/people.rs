@@ -77,7 +77,11 @@ impl People for SqliteStore {
     // Not one snapshot: it reads for long, and a reader that stands still keeps the log from
     // shrinking.
     fn doctor(&self) -> Result<Diagnosis> {
-        self.read(|conn| inspect::doctor(conn, &self.file.path))
+        let mut found = self.read(|conn| inspect::doctor(conn, &self.file.path))?;
+        let around = self.surroundings()?;
+        found.sound &= around.iter().all(|fact| fact.wrong.is_none());
+        found.facts.extend(around);
+        Ok(found)
     }
 
     fn acknowledge(&self, notice: i64, by: &str) -> Result<bool> {

@@ -34,3 +34,11 @@ pub(super) fn while_locked<T>(
         slept += wait;
     }
 }
+
+/// The same inside SQLite, for opening and for readers, which seldom wait at all: about five
+/// seconds in steps of one millisecond.
+#[expect(clippy::disallowed_methods, reason = "waits for another program's lock")]
+pub(super) fn shortly(tries: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(1));
+    tries < 5_000
+}

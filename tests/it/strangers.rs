@@ -1,0 +1,121 @@
+//! Other users: who must not touch a file leaves no trace at it, and who may not write is told why.
+
+use std::fs::{Permissions, create_dir, set_permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use lanebox::{Lane, Lanebox, NewJob};
+
+use crate::child::{Child, say};
+use crate::{listing, number};
+
+/// Nobody in particular.
+const STRANGER: u32 = 65534;
+
+/// Part: opens a file that must be there.
+pub fn open_existing(file: &Path) {
+    match Lanebox::builder(file).must_exist().open() {
+        Ok(_) => say("open"),
+        Err(error) => say(&error.to_string()),
+    }
+}
+
+/// A place that a user who is not root owns, and how to start parts there as that user.
+struct Home {
+    _dir: tempfile::TempDir,
+    inner: PathBuf,
+    binary: Option<PathBuf>,
+}
+
+impl Home {
+    fn new() -> Home {
+        let dir = tempfile::tempdir().expect("a directory");
+        let inner = dir.path().join("home");
+        create_dir(&inner).expect("made");
+        let root = rustix::process::geteuid().is_root();
+        let binary = root.then(|| {
+            // Where this binary lies the other user may not look.
+            let binary = dir.path().join("part");
+            std::fs::copy(std::env::current_exe().expect("this binary"), &binary).expect("copied");
+            set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("opened up");
+            chown(&inner, Some(STRANGER), Some(STRANGER)).expect("given away");
+            binary
+        });
+        Home { _dir: dir, inner, binary }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.inner.join("crm.db")
+    }
+
+    fn start(&self, part: &str) -> Child {
+        match &self.binary {
+            Some(binary) => Child::start_as(STRANGER, binary, part, &self.file()),
+            None => Child::start(part, &self.file()),
+        }
+    }
+
+    fn made(self) -> Home {
+        let mut child = self.start("enqueue");
+        child.hear().expect("the file is made");
+        child.kill();
+        self
+    }
+
+    fn refused(&self) -> String {
+        let before = listing(&self.inner);
+        let said = self.start("open existing").rest().join("\n");
+        assert!(said.ends_with("the file was not changed"), "{said}");
+        assert_eq!(listing(&self.inner), before, "something was left behind");
+        said
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_refused() {
+    let home = Home::new().made();
+    set_permissions(home.file(), Permissions::from_mode(0o400)).expect("taken away");
+    let said = home.refused();
+    assert!(said.contains("may not be read and written by this user"), "{said}");
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_is_refused() {
+    let home = Home::new().made();
+    set_permissions(&home.inner, Permissions::from_mode(0o500)).expect("taken away");
+    let said = home.refused();
+    assert!(said.contains("SQLite must make files beside it"), "{said}");
+    set_permissions(&home.inner, Permissions::from_mode(0o700)).expect("given back");
+}
+
+#[test]
+fn r10_root_leaves_the_file_of_a_service_alone() {
+    let home = Home::new().made();
+    if home.binary.is_none() {
+        return; // Only root can be the one who must be kept away.
+    }
+    let before = listing(&home.inner);
+    for opened in [Lanebox::open(home.file()), Lanebox::builder(home.file()).must_exist().open()] {
+        let why = opened.err().expect("refused").to_string();
+        assert!(why.contains("belongs to user 65534 and this program runs as user 0"), "{why}");
+    }
+    assert_eq!(listing(&home.inner), before, "something was left behind");
+    let mut service = home.start("enqueue");
+    service.hear().expect("the service goes on");
+}
+
+#[test]
+fn r10_a_stranger_who_could_write_is_refused_before_anything_is_made() {
+    let home = Home::new();
+    if home.binary.is_none() {
+        return; // Only root can make a file that a stranger may write.
+    }
+    let lanebox = Lanebox::open(home.file()).expect("root makes it");
+    drop(lanebox);
+    set_permissions(home.file(), Permissions::from_mode(0o666)).expect("opened up");
+    let said = home.refused();
+    assert!(said.contains("belongs to user 0 and this program runs as user 65534"), "{said}");
+    let lanebox = Lanebox::open(home.file()).expect("its owner goes on");
+    let _id = lanebox.enqueue(NewJob::raw("noop", "{}", Lane::NONE).org("acme")).expect("accepted");
+    assert_eq!(number(&home.file(), "SELECT count(*) FROM lanebox_job"), 1);
+}
