@@ -83,7 +83,7 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<Vec<Claimed>> {
     let mut taking = Taking { tx, ask, token: counter.token, claimed: Vec::new() };
     let mut walk = Walk::start(tx, ask, &running, counter.org, true)?;
     match walk.next(tx, 1)? {
-        Some(suspect) if running.mine == 0 => {
+        Some(suspect) if running.mine == 0 && ask.idle > 0 => {
             taking.take(&mut walk, suspect)?;
         }
         // This process runs empty for a suspect that has waited long enough.
@@ -292,7 +292,6 @@ impl Taking<'_, '_> {
     }
 
     fn report_collision(&self, candidate: &Place) -> Result<()> {
-        let lane = candidate.lane.map_or(0, |lane| lane.0);
         notify(
             self.tx,
             &Notice {
@@ -300,10 +299,7 @@ impl Taking<'_, '_> {
                 kind: "lane.collision",
                 cause: "a lane was about to get a second running job".to_owned(),
                 severity: "warn",
-                reason: format!(
-                    "job {} stayed where it was: its lane {lane} is occupied",
-                    candidate.id
-                ),
+                reason: format!("job {} stayed where it was: its lane is occupied", candidate.id),
                 next_step: "run `lanebox doctor`; the job is claimed when its lane is free"
                     .to_owned(),
                 about: Some(("job", candidate.id.0)),

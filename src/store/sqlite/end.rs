@@ -54,11 +54,19 @@ pub(super) fn apply(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
     let around = Around { now: tx.now, yields, max_postponed, blocking, has_sent: run.sent };
     match verdict(&run.run, end, &around) {
         Verdict::Done { result } => complete(tx, run.held, result.as_deref()),
-        Verdict::Cancelled { reason, error } => cancelled(tx, run, reason, error.as_deref()),
-        Verdict::Dead { error } => dead(tx, run, &error),
+        Verdict::Cancelled { reason, error } => {
+            cancelled(tx, &counted(run, end), reason, error.as_deref())
+        }
+        Verdict::Dead { error } => dead(tx, &counted(run, end), &error),
         Verdict::Wait(again) => again::wait(tx, run, end, &again),
         Verdict::Hold { send, again } => await_evidence(tx, run, send, &again),
     }
+}
+
+// The loss that ends a job is one of its losses.
+fn counted(run: &RunningRow, end: &End) -> RunningRow {
+    let lost = run.held.lost + u32::from(matches!(end, End::Lost { .. }));
+    RunningRow { held: Held { lost, ..run.held }, ..*run }
 }
 
 // Done and Veto ask nothing of the kind: the hot path does not read it.

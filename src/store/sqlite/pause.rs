@@ -3,7 +3,7 @@
 
 use rusqlite::params;
 
-use super::place::{Place, next_of, ready, unready};
+use super::place::{Place, is_suspect, next_of, ready, unready};
 use super::row::{self, Phase};
 use super::tx::Tx;
 use crate::error::Result;
@@ -56,10 +56,11 @@ fn claimable(tx: &Tx<'_>, lane: LaneNo, org: OrgNo) -> Result<Option<Place>> {
     if let Some(id) = tx.one(LANE_KEEPER, [lane], |row| row.get::<_, JobNo>(0))? {
         return due_keeper(tx, id);
     }
-    tx.one(OPEN_HEAD, [lane], |row| {
+    let head = tx.one(OPEN_HEAD, [lane], |row| {
         let (priority, run_at, id, kind) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
         Ok(Place { id, org, kind, lane: Some(lane), priority, run_at, alone: false })
-    })
+    })?;
+    head.map(|head| Ok(Place { alone: is_suspect(tx, head.id)?, ..head })).transpose()
 }
 
 fn due_keeper(tx: &Tx<'_>, id: JobNo) -> Result<Option<Place>> {

@@ -16,9 +16,11 @@ const LANE_KEEPER: &str = "SELECT id FROM lanebox_tried WHERE lane = ?1";
 const LANE_PAUSED: &str = "SELECT 1 FROM lanebox_pause WHERE lane = ?1";
 const READY_NEW: &str = "INSERT INTO lanebox_ready(alone, kind, org, priority, run_at, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const READY_DEL: &str = "DELETE FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org = ?3 AND priority = ?4 AND run_at = ?5 AND id = ?6";
+// A suspect stands in a line only after its send was parked; it runs alone from there too.
+const IS_SUSPECT: &str = "SELECT 1 FROM lanebox_tried WHERE id = ?1 AND lost >= 2";
 const LANE_NEXT: &str = "INSERT INTO lanebox_ready(alone, kind, org, priority, run_at, id) \
-     SELECT 0, kind, ?2, priority, run_at, id FROM lanebox_open WHERE lane = ?1 \
-     AND NOT EXISTS (SELECT 1 FROM lanebox_pause WHERE lane = ?1) ORDER BY priority, run_at, id LIMIT 1 \
+     SELECT EXISTS (SELECT 1 FROM lanebox_tried t WHERE t.id = o.id AND t.lost >= 2), kind, ?2, priority, run_at, id \
+     FROM lanebox_open o WHERE lane = ?1 AND NOT EXISTS (SELECT 1 FROM lanebox_pause WHERE lane = ?1) ORDER BY priority, run_at, id LIMIT 1 \
      ON CONFLICT DO NOTHING";
 const LANE_LAST: &str = "SELECT run_at FROM lanebox_open WHERE lane = ?1 AND priority = ?2 ORDER BY run_at DESC, id DESC LIMIT 1";
 
@@ -54,10 +56,10 @@ pub(super) fn place(tx: &Tx<'_>, job: &Place) -> Result<()> {
                 return Ok(());
             }
             if let Some((priority, run_at, id, kind)) = head {
-                unready(tx, &Place { id, kind, priority, run_at, alone: false, ..*job })?;
+                let alone = is_suspect(tx, id)?;
+                unready(tx, &Place { id, kind, priority, run_at, alone, ..*job })?;
             }
-            // What stands in a line is never a suspect: a suspect keeps its lane.
-            ready(tx, &Place { alone: false, ..*job })
+            ready(tx, job)
         }
     }
 }
@@ -69,6 +71,11 @@ fn is_free(tx: &Tx<'_>, lane: LaneNo) -> Result<bool> {
 
 pub(super) fn is_paused(tx: &Tx<'_>, lane: LaneNo) -> Result<bool> {
     tx.has(LANE_PAUSED, [lane])
+}
+
+/// Whether a waiting job was lost twice or more: it runs with nothing beside it.
+pub(super) fn is_suspect(tx: &Tx<'_>, id: JobNo) -> Result<bool> {
+    tx.has(IS_SUSPECT, [id])
 }
 
 /// Makes a job claimable.

@@ -77,6 +77,9 @@ fn promote_tried(tx: &Tx<'_>, job: &JobRow, tried: &TriedRow) -> Result<()> {
         // The channel's patience is over: the send stays unknown, but its lane goes on.
         (Phase::Unknown, lane) => {
             tx.run(TRIED_PARK, [job.id])?;
+            if let Some(send) = tried.waits_send {
+                super::ledger::notice_send(tx, send)?;
+            }
             lane.map_or(Ok(()), |lane| next_of(tx, lane, job.org))
         }
         (Phase::Parked, _) => Ok(()),

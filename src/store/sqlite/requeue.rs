@@ -15,6 +15,7 @@ use crate::store::jobs::Requeued;
 
 const FINISHED_TAKE: &str = "DELETE FROM lanebox_finished WHERE id = ?1 AND state = 'dead' RETURNING started_at, token, process, series, attempts, finished_at, error";
 const ATTEMPT_NEW: &str = "INSERT INTO lanebox_attempt(job, token, series, n, process, started_at, ended_at, ended, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'dead', ?8)";
+const IS_DEAD: &str = "SELECT 1 FROM lanebox_finished WHERE id = ?1 AND state = 'dead'";
 const PAUSE_BY_DEAD: &str = "SELECT 1 FROM lanebox_pause WHERE lane = ?1 AND dead_job = ?2";
 const PAUSE_DROP_DEAD: &str = "UPDATE lanebox_pause SET dead_job = NULL WHERE lane = ?1 AND dead_job = ?2 AND (by_operator = 1 OR cancel_upto IS NOT NULL)";
 const PAUSE_DEL_DEAD: &str = "DELETE FROM lanebox_pause WHERE lane = ?1 AND dead_job = ?2";
@@ -27,6 +28,9 @@ pub(super) fn requeue(tx: &Tx<'_>, id: JobNo) -> Result<Requeued> {
     let Some(job) = row::job(tx, id)? else {
         return Ok(Requeued::NotDead);
     };
+    if !tx.has(IS_DEAD, [id])? {
+        return Ok(Requeued::NotDead);
+    }
     if job.expires_at.is_some_and(|at| at <= tx.now) {
         return Ok(Requeued::Expired);
     }

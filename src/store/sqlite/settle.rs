@@ -37,8 +37,7 @@ pub(super) fn free(tx: &Tx<'_>, send: SendNo) -> Result<bool> {
             }
             let run_at = due_now(tx, job.lane, job.priority)?;
             again::restore(tx, id, &TriedRow { run_at, ..waiting })?;
-            let alone = job.lane.is_none() && tried.lost >= 2;
-            place(tx, &job.place_at(run_at, alone))?;
+            place(tx, &job.place_at(run_at, tried.lost >= 2))?;
         }
     }
     Ok(true)

@@ -72,7 +72,8 @@ WHERE j.lane IS NOT NULL AND ( \
 WHERE o.id = (SELECT h.id FROM lanebox_open h WHERE h.lane = o.lane ORDER BY h.priority, h.run_at, h.id LIMIT 1) \
   AND NOT EXISTS (SELECT 1 FROM lanebox_running r WHERE r.lane = o.lane) AND NOT EXISTS (SELECT 1 FROM lanebox_tried k WHERE k.lane = o.lane) \
   AND NOT EXISTS (SELECT 1 FROM lanebox_pause p WHERE p.lane = o.lane) \
-  AND NOT EXISTS (SELECT 1 FROM lanebox_job j JOIN lanebox_ready y ON y.alone = 0 AND y.kind = j.kind AND y.org = j.org \
+  AND NOT EXISTS (SELECT 1 FROM lanebox_job j LEFT JOIN lanebox_tried t ON t.id = j.id \
+    JOIN lanebox_ready y ON y.alone = (coalesce(t.lost, 0) >= 2) AND y.kind = j.kind AND y.org = j.org \
     AND y.priority = o.priority AND y.run_at = o.run_at AND y.id = o.id WHERE j.id = o.id)",
     },
     Audit {

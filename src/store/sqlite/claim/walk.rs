@@ -45,8 +45,8 @@ struct Bucket {
 enum Turn {
     /// Once around the circle of orgs; `wrapped` after its highest org.
     Circle { wrapped: bool },
-    /// Again and again through the orgs that may have more.
-    Rounds { at: usize },
+    /// Again and again through the orgs that may have more, until a round serves nobody.
+    Rounds { at: usize, served: bool },
 }
 
 pub(super) struct Walk {
@@ -130,33 +130,25 @@ impl Walk {
                 Turn::Circle { .. } => match self.next_org(tx)? {
                     Some(org) => org,
                     None => {
-                        self.turn = Turn::Rounds { at: 0 };
+                        self.turn = Turn::Rounds { at: 0, served: true };
                         continue;
                     }
                 },
-                Turn::Rounds { at } if at < self.seen.len() => {
-                    self.turn = Turn::Rounds { at: at + 1 };
+                Turn::Rounds { at, served } if at < self.seen.len() => {
+                    self.turn = Turn::Rounds { at: at + 1, served };
                     self.seen[at]
                 }
-                Turn::Rounds { .. } if self.seen.is_empty() => return Ok(None),
+                Turn::Rounds { served: false, .. } => return Ok(None),
                 Turn::Rounds { .. } => {
-                    self.turn = Turn::Rounds { at: 0 };
+                    self.turn = Turn::Rounds { at: 0, served: false };
                     continue;
                 }
             };
-            match self.best_of(tx, org, left)? {
-                Some(candidate) => return Ok(Some(candidate)),
-                None => self.leave_out(org),
-            }
-        }
-    }
-
-    // An org that has nothing (more) that may run is not asked again in this walk.
-    fn leave_out(&mut self, org: OrgNo) {
-        if let Some(i) = self.seen.iter().position(|&seen| seen == org) {
-            self.seen.remove(i);
-            if let Turn::Rounds { at } = &mut self.turn {
-                *at = at.saturating_sub(1);
+            if let Some(candidate) = self.best_of(tx, org, left)? {
+                if let Turn::Rounds { served, .. } = &mut self.turn {
+                    *served = true;
+                }
+                return Ok(Some(candidate));
             }
         }
     }
@@ -234,18 +226,16 @@ impl Walk {
         let Some((chosen, head)) = best else {
             return Ok(None);
         };
-        for line in self.lines.iter_mut().filter(|line| line.owed == Some(org)) {
-            // Taken now, or the org chose something better: nothing is owed to it any more.
-            line.owed = None;
-        }
         let bucket = self.buckets.get_mut(&(self.lines[chosen].kind, org));
         bucket.expect("its head was read").rows.pop_front();
         Ok(Some(head))
     }
 
     // A kind that a full cap made an org wait for is nobody else's while that org can be served.
+    // Suspects pass beside that: they are few, and the turn is kept for the org's ordinary work.
     fn may_serve(&mut self, tx: &Tx<'_>, i: usize, org: OrgNo) -> Result<bool> {
-        let Some(owed) = self.lines[i].owed.filter(|&owed| owed != org) else {
+        let owed = self.lines[i].owed.filter(|&owed| owed != org && !self.alone);
+        let Some(owed) = owed else {
             return Ok(true);
         };
         let waits = tx.has(BUCKET, params![self.alone, self.lines[i].kind, owed, 1])?;
@@ -300,6 +290,15 @@ impl Walk {
         self.served = Some(taken.org);
         if let Some(room) = self.rooms.get_mut(&taken.org) {
             *room = room.saturating_sub(1);
+        }
+        if self.alone {
+            return Ok(());
+        }
+        for line in self.lines.iter_mut().filter(|line| line.owed == Some(taken.org)) {
+            // Served now, or it chose something better; a kind without room was no choice.
+            if line.room != Some(0) {
+                line.owed = None;
+            }
         }
         let Some(i) = self.lines.iter().position(|line| line.kind == taken.kind) else {
             return Ok(());
