@@ -2,6 +2,8 @@
 //! method has one meaning; a commit may carry several, and each is right as if it were alone. SQL
 //! never crosses this line.
 
+#[cfg(test)]
+mod conformance;
 pub(crate) mod jobs;
 pub(crate) mod people;
 pub(crate) mod processes;

@@ -9,6 +9,8 @@ mod cascade;
 mod claim;
 mod connection;
 mod dead;
+#[cfg(test)]
+pub(crate) mod door;
 mod end;
 mod enqueue;
 mod expire;

@@ -163,6 +163,12 @@ impl Writer {
             .collect()
     }
 
+    /// The connection between two transactions.
+    #[cfg(test)]
+    pub(super) fn idle<T>(&self, body: impl FnOnce(&Connection) -> T) -> T {
+        body(self.held.lock().connection())
+    }
+
     fn ride(&self, seat: &Seat) -> Result<()> {
         match seat.wait_for_turn()? {
             Some(operation) => self.lead(First::Ours(operation), seat.full),

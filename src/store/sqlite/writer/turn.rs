@@ -29,6 +29,11 @@ pub(super) struct Held {
 }
 
 impl Held {
+    #[cfg(test)]
+    pub(super) fn connection(&self) -> &Connection {
+        &self.conn
+    }
+
     pub(super) fn new(conn: Connection) -> Result<Held> {
         // From here on the only wait for other programs is our own.
         conn.busy_timeout(Duration::ZERO)?;

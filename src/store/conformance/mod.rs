@@ -1,0 +1,7 @@
+//! The suite that every store must pass: a plain reference model and a random driver, a matrix of
+//! every state and every verb, what the schema refuses, the plans of all statements, and the
+//! scenarios that the store alone can show.
+
+mod random;
+mod reference;
+mod tables;

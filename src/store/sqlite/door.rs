@@ -1,0 +1,100 @@
+//! A door for the conformance suite: verbs that no trait has yet, several of them in one commit of
+//! the real writer, and a look at the file after each.
+
+use rusqlite::Connection;
+
+use super::round::Care;
+use super::tx::Tx;
+use super::writer::Answering;
+use super::{SqliteStore, audit, enqueue, order, pause, process, round, settle};
+use crate::error::Result;
+use crate::model::id::{JobNo, LaneNo, ProcessNo, SendNo};
+use crate::model::job::{Enqueued, NewJob};
+use crate::store::jobs::{Cancelled, Requeued, Round, Rounded};
+use crate::store::people::Finding;
+
+/// One operation of a commit.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Enqueue(NewJob),
+    Round(Round),
+    Cancel(JobNo),
+    Requeue(JobNo),
+    PauseLane(LaneNo),
+    ResumeLane(LaneNo),
+    /// The fate of a send is known: whoever waits for it goes on.
+    Free(SendNo),
+    Gone(ProcessNo),
+    /// Statements that no verb has: settings, and rows of areas that are not under test.
+    Sql(String),
+}
+
+/// What a step answered.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Enqueued(Enqueued),
+    Round(Rounded),
+    Cancelled(Cancelled),
+    Requeued(Requeued),
+    Nothing,
+}
+
+impl SqliteStore {
+    /// Runs the steps in this order, in one commit unless the first of what is left fails; looks
+    /// after each.
+    pub(crate) fn group<T: Send + 'static>(
+        &self,
+        steps: Vec<Step>,
+        look: impl Fn(&Connection) -> T + Clone + Send + 'static,
+    ) -> Vec<Result<(Answer, T)>> {
+        let operation = |step| -> Answering<(Answer, T)> {
+            let look = look.clone();
+            Box::new(move |tx: &Tx<'_>| Ok((run(tx, step)?, look(tx.conn))))
+        };
+        self.writer.group(steps.into_iter().map(operation).collect())
+    }
+
+    /// One step in a commit of its own.
+    pub(crate) fn step(&self, step: Step) -> Result<Answer> {
+        let mut answers = self.group(vec![step], |_| ());
+        answers.remove(0).map(|(answer, ())| answer)
+    }
+
+    /// Looks at what is committed.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Connection) -> T) -> T {
+        self.read(|conn| Ok(look(conn))).expect("a reader is free in a test")
+    }
+
+    /// What the audits find in what is committed.
+    pub(crate) fn audit(&self) -> Vec<Finding> {
+        let mut found = self.read(audit::audit).expect("every audit can be asked");
+        found.retain(|finding| finding.count > 0);
+        found
+    }
+
+    /// Something to be done on the write connection, outside any transaction.
+    pub(crate) fn on_writer<T>(&self, body: impl FnOnce(&Connection) -> T) -> T {
+        self.writer.idle(body)
+    }
+}
+
+fn run(tx: &Tx<'_>, step: Step) -> Result<Answer> {
+    Ok(match step {
+        Step::Enqueue(job) => {
+            job.check()?;
+            Answer::Enqueued(enqueue::enqueue(tx, &job)?)
+        }
+        Step::Round(pass) => Answer::Round(round::round(tx, &pass, Care::Together)?),
+        Step::Cancel(job) => Answer::Cancelled(order::cancel(tx, job, "ada")?),
+        Step::Requeue(job) => Answer::Requeued(order::requeue(tx, job, "ada")?),
+        Step::PauseLane(lane) => nothing(pause::pause_lane(tx, lane))?,
+        Step::ResumeLane(lane) => nothing(pause::resume_lane(tx, lane))?,
+        Step::Free(send) => nothing(settle::free(tx, send))?,
+        Step::Gone(process) => nothing(process::mark_gone(tx, process))?,
+        Step::Sql(sql) => nothing(tx.conn.execute_batch(&sql).map_err(Into::into))?,
+    })
+}
+
+fn nothing<T>(done: Result<T>) -> Result<Answer> {
+    done.map(|_| Answer::Nothing)
+}
