@@ -26,6 +26,14 @@ pub enum Error {
         /// The kind of key.
         what: &'static str,
     },
+    /// Something in the file does not have the shape that the code asks for. It was not changed.
+    #[error("{what} cannot be read: {why}; it is kept as it is, mend the code that reads it")]
+    Undecodable {
+        /// What was read.
+        what: &'static str,
+        /// What did not fit, without the text itself.
+        why: String,
+    },
     /// Nothing of that id is in the file.
     #[error("no {what} {id} in this file; nothing was changed")]
     NotFound {
@@ -132,6 +140,16 @@ pub enum Error {
 impl Error {
     pub(crate) fn invalid(what: &'static str, why: impl Into<String>) -> Error {
         Error::Invalid { what, why: why.into() }
+    }
+
+    /// Says where and how the text does not fit, not what it says.
+    pub(crate) fn undecodable(what: &'static str, error: &serde_json::Error) -> Error {
+        let kind = match error.classify() {
+            serde_json::error::Category::Data => "a field has another type or is missing",
+            _ => "it is not JSON that this program reads",
+        };
+        let why = format!("{kind}, at line {} column {}", error.line(), error.column());
+        Error::Undecodable { what, why }
     }
 
     /// The same error for another member of one commit.

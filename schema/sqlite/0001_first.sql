@@ -499,6 +499,7 @@ CREATE TABLE lanebox_delivery (                   -- this fact was seen for that
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX lanebox_delivery_event ON lanebox_delivery(event);
 CREATE INDEX lanebox_delivery_retry ON lanebox_delivery(consumer, next_at, event) WHERE state = 'retry';
+CREATE INDEX lanebox_delivery_held ON lanebox_delivery(holder) WHERE holder IS NOT NULL;
 CREATE INDEX lanebox_delivery_notice ON lanebox_delivery(notice) WHERE notice IS NOT NULL;
 CREATE TRIGGER lanebox_delivery_birth BEFORE INSERT ON lanebox_delivery BEGIN
   SELECT RAISE(ABORT, 'lanebox: no such adopted event') WHERE NOT EXISTS (SELECT 1 FROM lanebox_event WHERE seq = NEW.event AND uuid IS NOT NULL AND duplicate_of IS NULL);

@@ -3,6 +3,7 @@
 pub(crate) mod bell;
 pub(crate) mod ctx;
 pub(crate) mod desk;
+pub(crate) mod dispatcher;
 pub(crate) mod keep;
 pub(crate) mod reactions;
 pub(crate) mod round;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::catalog::Registered;
 use super::listen::{AfterFn, BeforeFn, Ear, Listener};
-use super::pattern::Pattern;
+use super::pattern;
 use super::snapshot::Snapshot;
 use super::{
     AfterEvent, AnyEvent, Before, BeforeEvent, BoxError, Catalog, Descriptor, Guard, Heard,
@@ -124,7 +124,7 @@ impl Hooks {
         how: impl Into<Guard>,
         listener: impl Fn(&mut Before<dyn AnyEvent>) -> Heard + Send + Sync + 'static,
     ) -> Result<ListenerId, HookError> {
-        let ear = Ear::Matching(Pattern::parse(pattern)?, Box::new(listener) as BeforeFn<_>);
+        let ear = Ear::Matching(pattern::parse(pattern)?, Box::new(listener) as BeforeFn<_>);
         Ok(self.bus.add(&self.bus.before, how.into(), ear))
     }
 
@@ -186,7 +186,7 @@ impl Hooks {
         how: impl Into<Listen>,
         listener: impl Fn(&dyn AnyEvent) -> Heard + Send + Sync + 'static,
     ) -> Result<ListenerId, HookError> {
-        let ear = Ear::Matching(Pattern::parse(pattern)?, Box::new(listener) as AfterFn<_>);
+        let ear = Ear::Matching(pattern::parse(pattern)?, Box::new(listener) as AfterFn<_>);
         Ok(self.bus.add(&self.bus.after, how.into().into(), ear))
     }
 

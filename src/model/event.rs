@@ -1,6 +1,13 @@
-//! An event before it is recorded, and the answer to recording it.
+//! An event before it is recorded, the answer to recording it, and the event as routes and handlers see it.
 
-use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::OnceLock;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use time::OffsetDateTime;
 
 use crate::error::{Error, Result};
@@ -9,6 +16,9 @@ use crate::model::text::{check_event_name, check_key, check_name, check_object};
 
 /// Most bytes of an event's payload or metadata.
 pub const MAX_PAYLOAD: usize = 1 << 20;
+
+/// Longest chain of events that cause one another: beyond it lies a loop.
+pub(crate) const MAX_DEPTH: u32 = 16;
 
 /// A fact that already happened, about to be recorded.
 ///
@@ -99,6 +109,13 @@ impl NewEvent {
         self
     }
 
+    /// The event that led to this one, for `trace`, and so that a loop of causes ends.
+    pub fn caused_by(mut self, event: &Event) -> NewEvent {
+        self.cause_event = Some(event.seq);
+        self.depth = event.depth + 1;
+        self
+    }
+
     /// Refuses what the schema would refuse, with a better sentence.
     pub(crate) fn check(&self) -> Result<()> {
         check_name("org", &self.org, 128)?;
@@ -114,7 +131,16 @@ impl NewEvent {
             check_key("dedupe key", key, 512)?;
         }
         check_object("payload", self.payload_text()?, MAX_PAYLOAD)?;
-        check_object("metadata", self.metadata_text()?, MAX_PAYLOAD)
+        check_object("metadata", self.metadata_text()?, MAX_PAYLOAD)?;
+        self.check_depth()
+    }
+
+    pub(crate) fn check_depth(&self) -> Result<()> {
+        if self.depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        let why = format!("{MAX_DEPTH} events have led to it, one from another: look for a loop");
+        Err(Error::invalid("cause of an event", why))
     }
 
     pub(crate) fn payload_text(&self) -> Result<&str> {
@@ -143,4 +169,177 @@ impl Published {
             Published::New(id) | Published::Duplicate(id) => id,
         }
     }
+}
+
+/// A recorded fact, as routes and handlers see it. It never changes.
+#[derive(Clone)]
+pub struct Event {
+    pub(crate) id: EventId,
+    pub(crate) seq: EventSeq,
+    pub(crate) org: String,
+    pub(crate) name: String,
+    pub(crate) entity: Option<(String, String)>,
+    pub(crate) subject: Option<String>,
+    pub(crate) payload: String,
+    pub(crate) metadata: String,
+    pub(crate) occurred_at: i64,
+    pub(crate) recorded_at: i64,
+    pub(crate) cause: Option<EventSeq>,
+    pub(crate) depth: u32,
+    pub(crate) parsed: OnceLock<Value>,
+}
+
+impl Event {
+    /// Its identity.
+    pub fn id(&self) -> EventId {
+        self.id
+    }
+
+    /// Its sequence number in this file: the order of commits.
+    pub fn seq(&self) -> i64 {
+        self.seq.0
+    }
+
+    /// The org that it belongs to.
+    pub fn org(&self) -> &str {
+        &self.org
+    }
+
+    /// Its name, like `message.received`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is about: a type and an id of the host's.
+    pub fn entity(&self) -> Option<(&str, &str)> {
+        self.entity.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str()))
+    }
+
+    /// Whom it concerns, normally the contact.
+    pub fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    /// The body, parsed when it is first asked for.
+    ///
+    /// # Errors
+    /// [`Error::Undecodable`] if it nests deeper than this program reads (another program's event may).
+    pub fn payload(&self) -> Result<&Value> {
+        if let Some(parsed) = self.parsed.get() {
+            return Ok(parsed);
+        }
+        let parsed = self.payload_as()?;
+        Ok(self.parsed.get_or_init(|| parsed))
+    }
+
+    /// The body as a type of the caller's.
+    ///
+    /// # Errors
+    /// [`Error::Undecodable`] if it does not have this shape.
+    pub fn payload_as<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_str(&self.payload)
+            .map_err(|error| Error::undecodable("payload of an event", &error))
+    }
+
+    /// The body as JSON text, byte for byte as it was recorded.
+    pub fn payload_json(&self) -> &str {
+        &self.payload
+    }
+
+    /// Circumstances that are not part of the fact, as JSON text.
+    pub fn metadata_json(&self) -> &str {
+        &self.metadata
+    }
+
+    /// When it happened.
+    pub fn occurred_at(&self) -> OffsetDateTime {
+        crate::model::job::instant(self.occurred_at)
+    }
+
+    /// When it was recorded.
+    pub fn recorded_at(&self) -> OffsetDateTime {
+        crate::model::job::instant(self.recorded_at)
+    }
+
+    /// The sequence number of the event that led to it.
+    pub fn cause(&self) -> Option<i64> {
+        self.cause.map(|cause| cause.0)
+    }
+
+    /// How many events led to it, one from another.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// As the payload of the job that delivers it.
+    pub(crate) fn envelope(&self) -> Result<String> {
+        let wrong = |error| Error::undecodable("payload of an event", &error);
+        let envelope = Envelope {
+            id: self.id.to_string(),
+            seq: self.seq.0,
+            org: Cow::Borrowed(&self.org),
+            name: Cow::Borrowed(&self.name),
+            entity: self.entity.clone(),
+            subject: self.subject.clone(),
+            payload: serde_json::from_str(&self.payload).map_err(wrong)?,
+            metadata: serde_json::from_str(&self.metadata).map_err(wrong)?,
+            occurred_at: self.occurred_at,
+            recorded_at: self.recorded_at,
+            cause: self.cause(),
+            depth: self.depth,
+        };
+        serde_json::to_string(&envelope).map_err(wrong)
+    }
+
+    /// Out of the payload of the job that delivers it.
+    pub(crate) fn from_envelope(json: &str) -> Result<Event> {
+        let wrong = |error| Error::undecodable("event of a delivery", &error);
+        let envelope: Envelope<'_> = serde_json::from_str(json).map_err(wrong)?;
+        let id = envelope.id.parse().map_err(|_| Error::Undecodable {
+            what: "event of a delivery",
+            why: "its id is no UUID".to_owned(),
+        })?;
+        Ok(Event {
+            id: EventId(id),
+            seq: EventSeq(envelope.seq),
+            org: envelope.org.into_owned(),
+            name: envelope.name.into_owned(),
+            entity: envelope.entity,
+            subject: envelope.subject,
+            payload: envelope.payload.get().to_owned(),
+            metadata: envelope.metadata.get().to_owned(),
+            occurred_at: envelope.occurred_at,
+            recorded_at: envelope.recorded_at,
+            cause: envelope.cause.map(EventSeq),
+            depth: envelope.depth,
+            parsed: OnceLock::new(),
+        })
+    }
+}
+
+// Bodies and contacts stay out of logs.
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event {} {} {} of {}", self.seq, self.id, self.name, self.org)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope<'a> {
+    id: String,
+    seq: i64,
+    #[serde(borrow)]
+    org: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    entity: Option<(String, String)>,
+    subject: Option<String>,
+    #[serde(borrow)]
+    payload: &'a RawValue,
+    #[serde(borrow)]
+    metadata: &'a RawValue,
+    occurred_at: i64,
+    recorded_at: i64,
+    cause: Option<i64>,
+    depth: u32,
 }

@@ -267,6 +267,12 @@ pub(crate) fn millis(at: OffsetDateTime) -> i64 {
         .expect("milliseconds clamped to what an i64 holds")
 }
 
+/// The time of the caller's that these milliseconds since 1970 name.
+pub(crate) fn instant(ms: i64) -> OffsetDateTime {
+    let ms = ms.clamp(0, 253_402_300_799_999);
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).expect("clamped")
+}
+
 pub(crate) fn duration_ms(d: Duration) -> i64 {
     i64::try_from(d.as_millis()).unwrap_or(i64::MAX)
 }

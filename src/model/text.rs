@@ -2,6 +2,7 @@
 //! carry.
 
 use crate::error::{Error, Result};
+use crate::model::pattern::is_event_name;
 
 /// Deepest nesting of a payload.
 pub(crate) const MAX_JSON_DEPTH: usize = 64;
@@ -44,11 +45,7 @@ pub(crate) fn check_word(what: &'static str, text: &str) -> Result<()> {
 
 /// A dotted lower-case event name of two parts or more, like `lead.stage_changed`.
 pub(crate) fn check_event_name(text: &str) -> Result<()> {
-    let part = |p: &str| {
-        p.starts_with(|c: char| c.is_ascii_lowercase())
-            && p.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-    };
-    if text.len() > 128 || !text.contains('.') || !text.split('.').all(part) {
+    if !is_event_name(text) {
         let rule = "dotted lower case like lead.stage_changed, at most 128 characters";
         return Err(Error::invalid("event name", format!("{text:?} is not {rule}")));
     }

@@ -1,11 +1,12 @@
 //! The seam of jobs: what the engine asks of a store to accept, take, keep and end work.
 
 use crate::error::Result;
-use crate::model::event::NewEvent;
+use crate::model::event::{NewEvent, Published};
 use crate::model::id::{Held, JobId, JobNo, KindNo, ProcessNo};
 use crate::model::job::{Enqueued, NewJob};
 use crate::model::outcome::BoxError;
 use crate::model::verdict::End;
+use crate::store::bus::{Dispatch, Dispatched};
 
 /// Verbs on jobs. Each is one savepoint's worth, answered after the commit that carried it.
 pub(crate) trait Jobs {
@@ -43,6 +44,9 @@ pub(crate) trait Jobs {
 
 /// Verbs inside a transaction that the host shares. A refusal takes back nothing of the host's.
 pub(crate) trait Within {
+    /// Records a fact.
+    fn publish(&self, event: &NewEvent) -> Result<Published>;
+
     /// Accepts a job.
     fn enqueue(&self, job: &NewJob) -> Result<Enqueued>;
 
@@ -75,8 +79,19 @@ pub(crate) struct Round {
     pub(crate) lease_ms: i64,
     /// Take back the leases of those who vanished.
     pub(crate) reap: Option<Reap>,
+    /// What the routes of this process made of what it looked at.
+    pub(crate) dispatch: Option<Dispatch>,
     /// Take work for this process.
     pub(crate) claim: Option<Ask>,
+}
+
+impl Round {
+    /// Nothing to write.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Round { finish, renew, lease_ms: _, reap, dispatch, claim } = self;
+        let ends = finish.is_empty() && renew.is_empty() && reap.is_none();
+        ends && dispatch.is_none() && claim.is_none()
+    }
 }
 
 /// Whose leases are taken back.
@@ -130,6 +145,8 @@ pub(crate) struct Rounded {
     pub(crate) renewed: Vec<Renewed>,
     /// Runs whose holder vanished.
     pub(crate) reaped: Vec<Lost>,
+    /// The answer to `dispatch`. An error of it is its own: the rest of the pass was committed without it.
+    pub(crate) dispatched: Option<Result<Dispatched>>,
     /// What was taken.
     pub(crate) claimed: Vec<Claimed>,
     /// When the next scheduled job is due.

@@ -2,6 +2,7 @@
 //! method has one meaning; a commit may carry several, and each is right as if it were alone. SQL
 //! never crosses this line.
 
+pub(crate) mod bus;
 #[cfg(test)]
 mod conformance;
 pub(crate) mod jobs;
@@ -11,6 +12,6 @@ pub(crate) mod sqlite;
 
 /// A store: what a file, or later a server, must be able to do.
 pub(crate) trait Store:
-    jobs::Jobs + people::People + processes::Processes + Send + Sync
+    bus::Bus + jobs::Jobs + people::People + processes::Processes + Send + Sync
 {
 }

@@ -7,10 +7,12 @@ use super::await_evidence::await_evidence;
 use super::dead::dead;
 use super::finished::{Finished, finish};
 use super::ledger;
+use super::outbox;
 use super::place::next_of;
 use super::row::{self, RunningRow};
 use super::tx::Tx;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::model::backoff::Backoff;
 use crate::model::id::{Held, KindNo};
 use crate::model::verdict::{Around, CancelReason, End, Verdict, verdict};
 use crate::store::jobs::{Ended, Finish};
@@ -24,6 +26,32 @@ const RESULT_SET: &str = "INSERT INTO lanebox_result(job, result) VALUES (?1, ?2
 /// Ends a run as its worker reports it. Only who holds the current token may: everything else is a
 /// lost lease.
 pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
+    let ended = end_run(tx, report)?;
+    if ended == Ended::Done && !report.outbox.is_empty() {
+        outbox::record(tx, report.held.job, &report.outbox)?;
+    }
+    Ok(ended)
+}
+
+/// Like [`end`], but facts that cannot be recorded fail this run alone: nothing of it is done, it is tried again.
+pub(super) fn end_or_retry(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
+    if report.outbox.is_empty() {
+        return end(tx, report);
+    }
+    let held = report.held;
+    let end = match tx.savepoint(|| end(tx, report)) {
+        // A loop of causes only gets longer.
+        Err(error @ Error::Invalid { .. }) => End::Dead(error.to_string()),
+        Err(error @ Error::Conflict { .. }) => {
+            let wait_ms = Backoff::default().wait_ms(held.attempts, tx.env.unit());
+            End::Retry { error: error.to_string(), wait_ms }
+        }
+        answer => return answer,
+    };
+    end_run(tx, &Finish { held, end, outbox: Vec::new() })
+}
+
+fn end_run(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     let held = report.held;
     if let End::Done { result } = &report.end
         && leave_unsent(tx, held)?

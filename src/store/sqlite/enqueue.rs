@@ -1,6 +1,6 @@
 //! Accepts a job: recognises one that exists, else writes its row once and gives it its place.
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::expire;
 use super::names;
@@ -18,16 +18,16 @@ pub(super) const HORIZON_MS: i64 = 90 * 86_400_000;
 const JOB_NEW: &str = "INSERT INTO lanebox_job(uuid, org, kind, version, lane, subject, priority, run_at, max_attempts, expires_at, source_event, consumer, ordinal, created_at, payload) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 const JOB_OF_DELIVERY: &str =
-    "SELECT uuid FROM lanebox_job WHERE source_event = ?1 AND consumer = ?2 AND ordinal = ?3";
+    "SELECT id, uuid FROM lanebox_job WHERE source_event = ?1 AND consumer = ?2 AND ordinal = ?3";
 const EVENT_SEQ: &str = "SELECT seq FROM lanebox_event WHERE uuid = ?1";
-const ONCE_FIND: &str = "SELECT uuid, payload_hmac FROM lanebox_once WHERE org = ?1 AND source_event = ?2 AND name = ?3";
+const ONCE_FIND: &str = "SELECT job, uuid, payload_hmac FROM lanebox_once WHERE org = ?1 AND source_event = ?2 AND name = ?3";
 const ONCE_NEW: &str = "INSERT INTO lanebox_once(org, source_event, name, job, uuid, payload_hmac, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const KEY_FIND: &str =
     "SELECT job, uuid, payload_hmac, until FROM lanebox_job_key WHERE org = ?1 AND key_hmac = ?2";
 const KEY_SET: &str = "INSERT INTO lanebox_job_key(org, key_hmac, job, uuid, payload_hmac, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
      ON CONFLICT(org, key_hmac) DO UPDATE SET job = excluded.job, uuid = excluded.uuid, payload_hmac = excluded.payload_hmac, until = excluded.until";
 const KEY_PUSH: &str = "UPDATE lanebox_job_key SET until = ?3 WHERE org = ?1 AND key_hmac = ?2";
-const UNIQUE_FIND: &str = "SELECT j.uuid FROM lanebox_job_unique u JOIN lanebox_job j ON j.id = u.job \
+const UNIQUE_FIND: &str = "SELECT j.id, j.uuid FROM lanebox_job_unique u JOIN lanebox_job j ON j.id = u.job \
      WHERE u.org = ?1 AND u.kind = ?2 AND u.key_hmac = ?3 AND NOT EXISTS (SELECT 1 FROM lanebox_finished f WHERE f.id = u.job)";
 const UNIQUE_SET: &str = "INSERT INTO lanebox_job_unique(org, kind, key_hmac, job) VALUES (?1, ?2, ?3, ?4) \
      ON CONFLICT(org, kind, key_hmac) DO UPDATE SET job = excluded.job";
@@ -35,15 +35,20 @@ const FINISHED_HAS: &str = "SELECT 1 FROM lanebox_finished WHERE id = ?1";
 
 /// Accepts a checked job, or answers with the one that has its key.
 pub(super) fn enqueue(tx: &Tx<'_>, job: &NewJob) -> Result<Enqueued> {
+    accept(tx, job).map(|(_, answer)| answer)
+}
+
+/// Like [`enqueue`], with the row number of the job.
+pub(super) fn accept(tx: &Tx<'_>, job: &NewJob) -> Result<(JobNo, Enqueued)> {
     let org = names::org(tx, job.org.as_deref().unwrap_or("-"))?;
     let kind = names::kind(tx, &job.kind)?;
     let key = Key::of(tx, job, org, kind)?;
-    if let Some(existing) = existing(tx, job, &key)? {
-        return Ok(Enqueued::Existing(existing));
+    if let Some((no, id)) = existing(tx, job, &key)? {
+        return Ok((no, Enqueued::Existing(id)));
     }
     let (no, id) = write(tx, job, org, kind, key.event())?;
     remember(tx, job, &key, no, id)?;
-    Ok(Enqueued::New(id))
+    Ok((no, Enqueued::New(id)))
 }
 
 /// What makes a second call the same job, as the file stores it.
@@ -81,35 +86,31 @@ impl Key {
     }
 }
 
-fn existing(tx: &Tx<'_>, job: &NewJob, key: &Key) -> Result<Option<JobId>> {
+/// A job by the two names that it has.
+type Found = Option<(JobNo, JobId)>;
+
+fn existing(tx: &Tx<'_>, job: &NewJob, key: &Key) -> Result<Found> {
+    let by = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
     if let (Some(event), Some((consumer, ordinal))) = (job.origin.event, job.origin.delivery)
-        && let Some(id) =
-            tx.one(JOB_OF_DELIVERY, params![event, consumer, ordinal], |row| row.get(0))?
+        && let Some(found) = tx.one(JOB_OF_DELIVERY, params![event, consumer, ordinal], by)?
     {
-        return Ok(Some(id));
+        return Ok(Some(found));
     }
     match key {
         Key::Nothing => Ok(None),
         Key::Once { org, event, name } => {
             let found = tx.one(ONCE_FIND, params![org, event, name], |row| {
-                Ok((row.get(0)?, row.get::<_, [u8; 32]>(1)?))
+                Ok((by(row)?, row.get::<_, [u8; 32]>(2)?))
             })?;
             same_payload(tx, job, "this once-for name", found)
         }
         Key::Dedupe { org, hmac } => existing_by_key(tx, job, *org, hmac),
-        Key::Unfinished { org, kind, hmac } => {
-            tx.one(UNIQUE_FIND, params![org, kind, hmac], |row| row.get(0))
-        }
+        Key::Unfinished { org, kind, hmac } => tx.one(UNIQUE_FIND, params![org, kind, hmac], by),
     }
 }
 
 // A key outlives its horizon while its job lives: else a long wait would make a twin.
-fn existing_by_key(
-    tx: &Tx<'_>,
-    job: &NewJob,
-    org: OrgNo,
-    hmac: &[u8; 32],
-) -> Result<Option<JobId>> {
+fn existing_by_key(tx: &Tx<'_>, job: &NewJob, org: OrgNo, hmac: &[u8; 32]) -> Result<Found> {
     let found = tx.one(KEY_FIND, params![org, hmac], |row| {
         Ok((
             row.get::<_, JobNo>(0)?,
@@ -124,7 +125,7 @@ fn existing_by_key(
     if until <= tx.now && tx.has(FINISHED_HAS, [no])? {
         return Ok(None);
     }
-    let same = same_payload(tx, job, "this dedupe key", Some((id, payload)))?;
+    let same = same_payload(tx, job, "this dedupe key", Some(((no, id), payload)))?;
     tx.run(KEY_PUSH, params![org, hmac, tx.now + HORIZON_MS])?;
     Ok(same)
 }
@@ -133,11 +134,11 @@ fn same_payload(
     tx: &Tx<'_>,
     job: &NewJob,
     what: &'static str,
-    found: Option<(JobId, [u8; 32])>,
-) -> Result<Option<JobId>> {
+    found: Option<((JobNo, JobId), [u8; 32])>,
+) -> Result<Found> {
     match found {
         None => Ok(None),
-        Some((id, hmac)) if hmac == payload_hmac(tx, job)? => Ok(Some(id)),
+        Some((found, hmac)) if hmac == payload_hmac(tx, job)? => Ok(Some(found)),
         Some(_) => Err(Error::Conflict { what }),
     }
 }

@@ -2,8 +2,9 @@
 
 use super::round::Care;
 use super::tx::Tx;
-use super::{SqliteStore, audit_log, end, enqueue, names, order, round, row, step};
+use super::{SqliteStore, audit_log, end, enqueue, names, order, publish, round, row, step};
 use crate::error::{Error, Result};
+use crate::model::event::{NewEvent, Published};
 use crate::model::id::{Held, JobId, JobNo, KindNo};
 use crate::model::job::{Enqueued, MAX_JOB_PAYLOAD, NewJob};
 use crate::model::text::{check_json, check_name};
@@ -88,6 +89,11 @@ impl SqliteStore {
 }
 
 impl Within for Tx<'_> {
+    fn publish(&self, event: &NewEvent) -> Result<Published> {
+        event.check()?;
+        self.savepoint(|| publish::publish(self, event))
+    }
+
     fn enqueue(&self, job: &NewJob) -> Result<Enqueued> {
         job.check()?;
         self.savepoint(|| enqueue::enqueue(self, job))

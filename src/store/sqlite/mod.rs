@@ -1,41 +1,58 @@
 //! The store on one SQLite file: a file per verb, SQL beside the function that runs it.
 
+mod adopt;
 mod again;
 mod audit;
 mod audit_log;
 mod await_evidence;
+mod bury;
+mod bus;
 mod cancel;
+mod careful;
 mod cascade;
 mod claim;
 mod connection;
+mod consumer;
 mod dead;
 #[cfg(test)]
 pub(crate) mod door;
+mod deliver;
+mod dispatch;
 mod end;
 mod enqueue;
+mod event_row;
 mod expire;
 mod facts;
 mod finished;
 mod foreign;
+mod front;
 mod guard;
+mod host;
 mod inspect;
 mod jobs;
 mod ledger;
+mod look;
 mod migrate;
 mod names;
 mod notify;
 mod order;
+mod outbox;
 mod pause;
 mod people;
 mod place;
 mod process;
 mod processes;
 mod promote;
+mod publish;
 mod reap;
 mod renew;
 mod requeue;
 mod round;
+mod route_note;
+mod route_retry;
 mod row;
+#[cfg(test)]
+pub(crate) mod scratch;
 mod settle;
 mod step;
 mod tx;
@@ -87,6 +104,7 @@ pub(crate) struct SqliteStore {
     meta: Meta,
     writer: Writer,
     readers: r2d2::Pool<connection::Readers>,
+    live: look::Live,
     /// Locks of the holders that this handle registered.
     locks: parking_lot::Mutex<std::collections::HashMap<ProcessNo, Lock>>,
 }
@@ -116,8 +134,8 @@ impl SqliteStore {
         let readers = connection::pool(&file, era.clone())?;
         let source = Source { file: file.clone(), durability: how.durability, era };
         let writer = Writer::new(conn, source, env.clone(), meta.secret.clone(), how.busy_ms)?;
-        let locks = parking_lot::Mutex::default();
-        Ok(SqliteStore { file, env, meta, writer, readers, locks })
+        let (live, locks) = (look::Live::default(), parking_lot::Mutex::default());
+        Ok(SqliteStore { file, env, meta, writer, readers, live, locks })
     }
 
     /// Reads on a connection that cannot write; what one call reads is one snapshot only inside a

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
+use super::route_note;
 use super::tx::Tx;
 use crate::error::{Error, Result};
 use crate::model::id::ProcessNo;
+use crate::store::bus::InRoute;
 
 const PROCESS_NEW: &str =
     "INSERT INTO lanebox_process(uuid, boot, pid, started_at) VALUES (?1, ?2, ?3, ?4)";
@@ -55,7 +57,17 @@ impl Lock {
             Error::io(format!("the lock file {} of this process", path.display()), e)
         })?;
         match file.try_lock() {
-            Ok(()) => Ok(Lock { file, path }),
+            Ok(()) => {
+                let lock = Lock { file, path };
+                // At once, so that no later note needs a new block of a disk that is full by then.
+                match lock.note(None) {
+                    Ok(()) => Ok(lock),
+                    Err(error) => {
+                        lock.remove();
+                        Err(error)
+                    }
+                }
+            }
             Err(std::fs::TryLockError::Error(e)) => {
                 Err(Error::io(format!("locking {}", path.display()), e))
             }
@@ -77,6 +89,18 @@ impl Lock {
             Err(std::fs::TryLockError::WouldBlock) => Alive::Yes,
             Err(std::fs::TryLockError::Error(_)) => Alive::CannotTell,
         }
+    }
+
+    /// Writes which route the process is in, so that it survives the process.
+    pub(super) fn note(&self, at: Option<&InRoute>) -> Result<()> {
+        let path = &self.path;
+        route_note::write(&self.file, at)
+            .map_err(|e| Error::io(format!("writing the lock file {}", path.display()), e))
+    }
+
+    /// The route that the process was in when it ended.
+    pub(super) fn last_route(&self) -> Option<InRoute> {
+        route_note::read(&self.file)
     }
 
     /// Its process is marked gone: nobody needs the file any more.

@@ -2,7 +2,8 @@
 
 use rusqlite::params;
 
-use super::process::{Alive, Known, Lock, mark_gone};
+use super::bury::bury;
+use super::process::{Alive, Known, Lock};
 use super::{SqliteStore, process};
 use crate::error::{Error, Result};
 use crate::model::id::ProcessNo;
@@ -30,7 +31,7 @@ impl Processes for SqliteStore {
     }
 
     fn leave(&self, process: ProcessNo) -> Result<()> {
-        self.writer.write(move |tx| mark_gone(tx, process))?;
+        self.writer.write(move |tx| bury(tx, process, None))?;
         if let Some(lock) = self.locks.lock().remove(&process) {
             lock.remove();
         }
@@ -38,16 +39,19 @@ impl Processes for SqliteStore {
     }
 
     fn sweep(&self) -> Result<bool> {
+        let here = self.env.boot();
         let mut gone = Vec::new();
         let mut locks = Vec::new();
         for known in self.others()? {
             match Lock::probe(&self.file.path, known.uuid) {
                 Alive::No(lock) => {
-                    gone.push(known.no);
+                    // A reboot is no route's fault.
+                    let died_in = if known.boot == here { lock.last_route() } else { None };
+                    gone.push((known.no, died_in));
                     locks.push(lock);
                 }
                 // Nobody is left of a boot that has ended, and this one has no file to ask.
-                Alive::CannotTell if known.boot != self.env.boot() => gone.push(known.no),
+                Alive::CannotTell if known.boot != here => gone.push((known.no, None)),
                 // Its leases tell.
                 Alive::CannotTell | Alive::Yes => {}
             }
@@ -56,7 +60,7 @@ impl Processes for SqliteStore {
             return Ok(false);
         }
         self.writer.write(move |tx| {
-            gone.into_iter().try_for_each(|process| mark_gone(tx, process).map(|_| ()))
+            gone.iter().try_for_each(|(process, died_in)| bury(tx, *process, died_in.as_ref()))
         })?;
         locks.into_iter().for_each(Lock::remove);
         Ok(true)

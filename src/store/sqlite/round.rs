@@ -1,13 +1,14 @@
-//! One engine pass in one commit: ends first, then renewals, the reaper, and the next claim.
+//! One engine pass in one commit: ends first, then renewals, the reaper, new deliveries, and the next claim.
 
 use super::cascade::cascade;
 use super::claim::claim;
-use super::end::end;
+use super::dispatch::dispatch;
+use super::end::end_or_retry;
 use super::promote::next_due;
 use super::reap::reap;
 use super::renew::renew;
 use super::tx::Tx;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::jobs::{Ended, Round, Rounded};
 
 /// How the ends of a pass are written.
@@ -24,8 +25,8 @@ pub(super) fn round(tx: &Tx<'_>, round: &Round, care: Care) -> Result<Rounded> {
     let mut done = Rounded::default();
     for report in &round.finish {
         done.finished.push(match care {
-            Care::Together => end(tx, report)?,
-            Care::Apart => tx.savepoint(|| end(tx, report)).unwrap_or_else(|error| {
+            Care::Together => end_or_retry(tx, report)?,
+            Care::Apart => tx.savepoint(|| end_or_retry(tx, report)).unwrap_or_else(|error| {
                 tracing::error!(%error, job = %report.held.job, "an end could not be written");
                 Ended::NotStored
             }),
@@ -37,6 +38,14 @@ pub(super) fn round(tx: &Tx<'_>, round: &Round, care: Care) -> Result<Rounded> {
     if let Some(whose) = round.reap {
         done.reaped = reap(tx, whose)?;
         cascade(tx)?;
+    }
+    if let Some(pass) = &round.dispatch {
+        // Apart from the rest: a delivery that cannot be written holds up no end of a run.
+        let dispatched = tx.savepoint(|| dispatch(tx, pass));
+        if tx.conn.is_autocommit() {
+            return Err(Error::RolledBack);
+        }
+        done.dispatched = Some(dispatched);
     }
     if let Some(ask) = &round.claim {
         done.claimed = claim(tx, ask)?;

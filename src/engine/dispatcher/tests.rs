@@ -1,0 +1,1 @@
+//! Dispatch, step by step.

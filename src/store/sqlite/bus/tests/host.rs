@@ -1,0 +1,152 @@
+//! Facts and jobs inside the host's own transaction.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::*;
+use crate::Enqueued;
+use crate::model::job::NewJob;
+use crate::model::lane::Lane;
+use crate::store::sqlite::publish as verb;
+
+fn host(scratch: &Scratch) -> Connection {
+    let conn = scratch.raw();
+    conn.execute_batch("PRAGMA synchronous = FULL").expect("a pragma");
+    conn
+}
+
+fn job() -> NewJob {
+    NewJob::raw("turn", "{}", Lane::NONE).org("acme")
+}
+
+fn deals(scratch: &Scratch) {
+    scratch.run(
+        "CREATE TABLE deal(id INTEGER PRIMARY KEY, stage TEXT NOT NULL); INSERT INTO deal VALUES (1, 'open')",
+    );
+}
+
+fn seen(scratch: &Scratch) -> (String, i64, i64) {
+    let stage = scratch.one("SELECT stage FROM deal");
+    let events = scratch.one("SELECT count(*) FROM lanebox_event");
+    (stage, events, scratch.one("SELECT count(*) FROM lanebox_job"))
+}
+
+// R41: abort after each statement; the job exists if and only if the deal's row changed.
+#[test]
+fn e1_e29_r41_state_fact_and_job_appear_together_or_not_at_all() {
+    let scratch = Scratch::new();
+    deals(&scratch);
+    let store = scratch.store();
+    let mut conn = host(&scratch);
+    for steps in 0..=3 {
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).expect("begun");
+        if steps > 0 {
+            tx.execute("UPDATE deal SET stage = 'won'", []).expect("a row of the host");
+        }
+        if steps > 1 {
+            assert!(store.publish_in(&tx, &event("deal.won").dedupe("d1")).is_ok());
+        }
+        if steps > 2 {
+            assert!(store.enqueue_in(&tx, &job()).is_ok());
+        }
+        tx.rollback().expect("rolled back");
+        assert_eq!(seen(&scratch), ("open".to_owned(), 0, 0), "after {steps} steps");
+    }
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).expect("begun");
+    tx.execute("UPDATE deal SET stage = 'won'", []).expect("a row of the host");
+    assert!(store.publish_in(&tx, &event("deal.won").dedupe("d1")).is_ok());
+    assert!(store.enqueue_in(&tx, &job()).is_ok());
+    tx.commit().expect("committed");
+    assert_eq!(seen(&scratch), ("won".to_owned(), 1, 1));
+    scratch.assert_sound();
+}
+
+#[test]
+fn e1_the_same_on_the_writer_of_the_handle() {
+    let scratch = Scratch::new();
+    deals(&scratch);
+    let store = scratch.store();
+    let failed: Result<()> = store.writer.host(|tx| {
+        tx.conn.execute("UPDATE deal SET stage = 'won'", [])?;
+        let _new = verb::publish(tx, &event("deal.won"))?;
+        Err(Error::invalid("the host", "it changed its mind"))
+    });
+    assert!(failed.is_err());
+    assert_eq!(seen(&scratch), ("open".to_owned(), 0, 0));
+    let done = store.writer.host(|tx| {
+        tx.conn.execute("UPDATE deal SET stage = 'won'", [])?;
+        verb::publish(tx, &event("deal.won"))
+    });
+    assert!(matches!(done, Ok(Published::New(_))));
+    assert_eq!(seen(&scratch), ("won".to_owned(), 1, 0));
+}
+
+#[test]
+fn e30_a_duplicate_or_a_conflict_leaves_the_transaction_usable() {
+    let scratch = Scratch::new();
+    deals(&scratch);
+    let store = scratch.store();
+    let mut conn = host(&scratch);
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).expect("begun");
+    let first = store.publish_in(&tx, &event("deal.won").dedupe("d1")).expect("new").id();
+    let again = store.publish_in(&tx, &event("deal.won").dedupe("d1")).expect("known");
+    assert_eq!(again, Published::Duplicate(first));
+    let conflict = store.publish_in(&tx, &event("deal.lost").dedupe("d1"));
+    assert!(matches!(conflict, Err(Error::Conflict { .. })));
+    let once = store.enqueue_in(&tx, &job().once_for(first)).expect("new");
+    let twice = store.enqueue_in(&tx, &job().once_for(first)).expect("known");
+    assert_eq!(twice, Enqueued::Existing(once.id()));
+    tx.execute("UPDATE deal SET stage = 'won'", []).expect("still usable");
+    tx.commit().expect("committed");
+    assert_eq!(seen(&scratch), ("won".to_owned(), 1, 1));
+}
+
+fn why<T: std::fmt::Debug>(answer: Result<T>) -> String {
+    match answer {
+        Err(Error::Refused { why, .. }) => why,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn what_would_make_it_unsafe_is_refused_before_anything_is_written() {
+    let scratch = Scratch::new();
+    let store = scratch.store();
+    let mut conn = host(&scratch);
+    assert!(why(store.publish_in(&conn, &event("a.b"))).contains("begin one"));
+
+    conn.execute_batch("PRAGMA synchronous = NORMAL").expect("a pragma");
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).expect("begun");
+    assert!(why(store.publish_in(&tx, &event("a.b"))).contains("synchronous = FULL"));
+    drop(tx);
+    conn.execute_batch("PRAGMA synchronous = FULL").expect("a pragma");
+
+    // It has read, then somebody else wrote: SQLite can never give it the lock.
+    let stale = conn.transaction().expect("begun deferred");
+    let count = "SELECT count(*) FROM lanebox_event";
+    let _read: i64 = stale.query_row(count, [], |row| row.get(0)).expect("read");
+    let _new = publish(&store, event("a.b")).expect("published");
+    assert!(why(store.publish_in(&stale, &event("a.b"))).contains("begin with IMMEDIATE"));
+    drop(stale);
+
+    let elsewhere = Scratch::new();
+    let mut other = host(&elsewhere);
+    let tx = other.transaction_with_behavior(TransactionBehavior::Immediate).expect("begun");
+    assert!(why(store.publish_in(&tx, &event("a.b"))).contains("another file"));
+    assert!(why(store.enqueue_in(&tx, &job())).contains("another file"));
+    drop(tx);
+    assert_eq!(scratch.one::<i64>(count), 1);
+    assert_eq!(elsewhere.one::<i64>(count), 0);
+}
+
+#[test]
+fn a_relaxed_file_takes_what_a_relaxed_host_writes() {
+    let scratch = Scratch::new();
+    scratch.run("UPDATE lanebox_meta SET relaxed = 1");
+    let store = scratch.store();
+    let mut conn = scratch.raw();
+    conn.execute_batch("PRAGMA synchronous = NORMAL").expect("a pragma");
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).expect("begun");
+    assert!(store.publish_in(&tx, &event("a.b")).is_ok());
+    tx.commit().expect("committed");
+    assert_eq!(scratch.one::<i64>("SELECT count(*) FROM lanebox_event"), 1);
+}

@@ -1,0 +1,73 @@
+//! The same verbs inside a transaction that the host has open on a connection of its own: its rows, facts and jobs
+//! together or not at all. What would make that unsafe is refused before anything is written.
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::tx::Tx;
+use super::{SqliteStore, enqueue, publish};
+use crate::error::{Error, Result};
+use crate::model::event::{NewEvent, Published};
+use crate::model::job::{Enqueued, NewJob};
+
+const FILE: &str = "SELECT file_uuid FROM lanebox_meta WHERE id = 1";
+const SYNCHRONOUS: &str = "PRAGMA main.synchronous";
+// Changes nothing, and takes the write lock that a deferred transaction does not have yet.
+const LOCK: &str = "UPDATE lanebox_counter SET one = 1 WHERE one = 0";
+
+/// `synchronous=FULL`.
+const FULL: i64 = 2;
+
+impl SqliteStore {
+    /// Records a fact in the host's transaction.
+    pub(crate) fn publish_in(&self, conn: &Connection, event: &NewEvent) -> Result<Published> {
+        event.check()?;
+        self.in_host(conn, |tx| publish::publish(tx, event))
+    }
+
+    /// Accepts a job in the host's transaction.
+    pub(crate) fn enqueue_in(&self, conn: &Connection, job: &NewJob) -> Result<Enqueued> {
+        job.check()?;
+        self.in_host(conn, |tx| enqueue::enqueue(tx, job))
+    }
+
+    // A verb that fails takes back what it did: the host's transaction stays usable.
+    fn in_host<T>(&self, conn: &Connection, verb: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
+        if conn.is_autocommit() {
+            return Err(refused(
+                "its connection has no transaction open: begin one with IMMEDIATE",
+            ));
+        }
+        take_lock(conn)?;
+        self.check_connection(conn)?;
+        let tx = Tx::new(conn, &self.env, &self.meta.secret);
+        tx.savepoint(|| verb(&tx))
+    }
+
+    fn check_connection(&self, conn: &Connection) -> Result<()> {
+        let file: [u8; 16] = conn.prepare_cached(FILE)?.query_row([], |row| row.get(0))?;
+        if file != *self.meta.uuid.as_bytes() {
+            return Err(refused("its connection is open on another file than this handle"));
+        }
+        let synchronous: i64 = conn.query_row(SYNCHRONOUS, [], |row| row.get(0))?;
+        if synchronous < FULL && !self.meta.relaxed {
+            let why = "its connection would lose the commit in a power cut: set PRAGMA synchronous = FULL on it";
+            return Err(refused(why));
+        }
+        Ok(())
+    }
+}
+
+fn take_lock(conn: &Connection) -> Result<()> {
+    let locked = conn.prepare_cached(LOCK).and_then(|mut lock| lock.execute([]));
+    match locked {
+        Ok(_) => Ok(()),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Err(refused(
+            "its transaction has no write lock and cannot get it now: begin with IMMEDIATE, so that it waits at its start",
+        )),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn refused(why: &str) -> Error {
+    Error::Refused { what: "writing in the host's transaction".to_owned(), why: why.to_owned() }
+}
