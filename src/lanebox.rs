@@ -7,15 +7,18 @@ use std::time::Duration;
 
 use parking_lot::RwLock;
 
+use crate::engine::dispatcher::Dispatcher;
 use crate::engine::reactions::Reactions;
 use crate::engine::{Engine, Settings};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::hook::Hooks;
+use crate::model::event::{NewEvent, Published};
 use crate::model::job::{Enqueued, NewJob};
 use crate::model::outcome::BoxError;
 use crate::runtime::Running;
 use crate::store::Store;
+use crate::store::bus::Bus;
 use crate::store::jobs::{Jobs, Within};
 use crate::store::processes::Processes;
 use crate::store::sqlite::{Durability, Opening, SqliteStore};
@@ -174,8 +177,26 @@ impl Lanebox {
         Builder::new(path.as_ref())
     }
 
-    /// Accepts a job, or answers with the one that has its key. It is on the disk when this
-    /// returns.
+    /// Records a fact, or answers with the first one of its dedupe key. It is on the disk when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] or [`Error::Conflict`] (the key was used with another payload); nothing was stored.
+    /// [`Error::CommitUnknown`]: call again with the same key.
+    pub fn publish(&self, event: NewEvent) -> Result<Published> {
+        Ok(self.publish_all(vec![event])?.remove(0))
+    }
+
+    /// Records many facts in one commit: all or none, answers in their order.
+    ///
+    /// # Errors
+    /// As [`Lanebox::publish`].
+    pub fn publish_all(&self, events: Vec<NewEvent>) -> Result<Vec<Published>> {
+        let answers = self.inner.store.publish(events)?;
+        self.bell();
+        Ok(answers)
+    }
+
+    /// Accepts a job, or answers with the one that has its key. It is on the disk when this returns.
     ///
     /// # Errors
     /// [`Error::Invalid`] or [`Error::Conflict`]; nothing was stored. [`Error::CommitUnknown`]:
@@ -215,9 +236,26 @@ impl Lanebox {
         Ok(answer)
     }
 
-    /// Says that something was committed: workers and consumers of this process look at once. Only
-    /// needed after a commit on a connection of the host's own; other processes see it within a
-    /// moment by themselves.
+    /// Records a fact in a transaction that the host has open on a connection of its own: host rows and fact together or
+    /// not at all. Ring the [`bell`](Lanebox::bell) after its commit.
+    ///
+    /// # Errors
+    /// As [`Lanebox::publish`]. [`Error::Refused`] without an open transaction, at `synchronous` below FULL (unless the
+    /// file is relaxed), or if a deferred transaction has read before: begin with IMMEDIATE.
+    pub fn publish_in(&self, conn: &rusqlite::Connection, event: NewEvent) -> Result<Published> {
+        self.inner.store.publish_in(conn, &event)
+    }
+
+    /// Accepts a job in a transaction that the host has open on a connection of its own.
+    ///
+    /// # Errors
+    /// As [`Lanebox::publish_in`].
+    pub fn enqueue_in(&self, conn: &rusqlite::Connection, job: NewJob) -> Result<Enqueued> {
+        self.inner.store.enqueue_in(conn, &job)
+    }
+
+    /// Says that something was committed: workers and consumers of this process look at once. Only needed after a commit
+    /// on a connection of the host's own; other processes see it within a moment by themselves.
     pub fn bell(&self) {
         for engine in self.inner.engines.read().iter().filter_map(std::sync::Weak::upgrade) {
             engine.ring();
@@ -248,7 +286,9 @@ impl Lanebox {
         engines.retain(|engine| engine.strong_count() > 0);
         engines.push(Arc::downgrade(&engine));
         drop(engines);
-        Running::start(engine, Vec::new())
+        let subscriptions = reactions.take_subscriptions();
+        let dispatcher = Dispatcher::start(&*inner.store, process, subscriptions)?.0;
+        Running::start(engine.clone(), vec![crate::runtime::dispatch(engine, dispatcher)])
     }
 }
 
@@ -267,6 +307,14 @@ pub struct Transaction<'t> {
 }
 
 impl Transaction<'_> {
+    /// Records a fact in this transaction.
+    ///
+    /// # Errors
+    /// As [`Lanebox::publish`]; the transaction remains usable.
+    pub fn publish(&self, event: NewEvent) -> Result<Published> {
+        self.tx.publish(&event)
+    }
+
     /// Accepts a job in this transaction.
     ///
     /// # Errors

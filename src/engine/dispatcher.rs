@@ -21,7 +21,6 @@ use crate::store::bus::{
     Batch, Delivery, Dispatch, Dispatched, InRoute, Look, Made, Next, Outlook, Range, Registered,
     Wanted, Watch, Way,
 };
-use crate::store::jobs::{Round, Rounded};
 
 /// A pure function from an event to the jobs that it asks for.
 pub(crate) type Route = Arc<dyn Fn(&Event) -> Result<Vec<NewJob>, BoxError> + Send + Sync>;
@@ -41,14 +40,6 @@ pub(crate) enum Step {
     /// At this wall time, or when the bell rings before.
     At(i64),
     OnBell,
-}
-
-/// What a step did.
-#[derive(Debug)]
-pub(crate) struct Passed {
-    /// The answers to what the round carried beside the dispatch.
-    pub(crate) rounded: Rounded,
-    pub(crate) step: Result<Step>,
 }
 
 /// The consumers of one process, and whose turn it is.
@@ -116,23 +107,18 @@ impl Dispatcher {
         self.code.insert(consumer, code);
     }
 
-    /// One step: dispatches what there is, in the commit of this round. If there is nothing to write, nothing is written.
+    /// One step: looks, runs the routes, and hands what they made to `commit`, which may carry more in the same
+    /// transaction. If there is nothing to write, `commit` is not called.
     ///
     /// # Errors
-    /// The round failed: nothing of it was written. Whatever else keeps this process from dispatching is in the answer,
-    /// beside what the round carried.
-    pub(crate) fn pass(&mut self, store: &dyn Store, round: Round) -> Result<Passed> {
-        let (dispatch, failed) = match self.prepare(store) {
-            Ok(dispatch) => (dispatch, None),
-            Err(error) => (None, Some(error)),
-        };
-        let round = Round { dispatch, ..round };
-        let mut rounded = if round.is_empty() { Rounded::default() } else { store.round(round)? };
-        let step = match failed {
-            Some(error) => Err(error),
-            None => self.settle(rounded.dispatched.take()),
-        };
-        Ok(Passed { rounded, step })
+    /// The look or the commit failed: nothing was dispatched, and the next step does it again.
+    pub(crate) fn step(
+        &mut self,
+        store: &dyn Store,
+        commit: impl FnOnce(Dispatch) -> Result<Dispatched>,
+    ) -> Result<Step> {
+        let dispatched = self.prepare(store)?.map(commit);
+        self.settle(dispatched)
     }
 
     /// Looks, and runs the routes; `None` if there is nothing to dispatch.

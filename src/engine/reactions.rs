@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::ctx::Ctx;
+use crate::engine::dispatcher::Subscription;
 use crate::error::{Error, Result};
-use crate::model::job::{Job, Policy};
+use crate::model::consumer::{Consumer, KIND_PREFIX};
+use crate::model::event::Event;
+use crate::model::job::{Job, NewJob, Policy};
 use crate::model::outcome::{BoxError, Outcome};
 use crate::model::text::check_word;
 
@@ -45,6 +48,7 @@ pub(crate) struct Handler {
 #[must_use]
 pub struct Reactions {
     handlers: BTreeMap<String, Handler>,
+    subscriptions: Vec<Subscription>,
     mistakes: Vec<Error>,
 }
 
@@ -86,6 +90,51 @@ impl Reactions {
             self.mistakes.push(Error::Setting { what: "reactions", why });
         }
         self
+    }
+
+    /// Runs a handler for every event that the consumer hears: each delivery is a job, run with retries, whatever other
+    /// consumers make of the same event. Several consumers are independent of one another.
+    ///
+    /// ```
+    /// use lanebox::{Consumer, Outcome, Reactions};
+    ///
+    /// let reactions = Reactions::new().consume(
+    ///     Consumer::new("sentiment", "message.received"),
+    ///     |_ctx, event| {
+    ///         println!("{} wrote", event.subject().unwrap_or("somebody"));
+    ///         Ok::<_, lanebox::BoxError>(Outcome::Done)
+    ///     },
+    /// );
+    /// ```
+    pub fn consume<E: Into<BoxError>>(
+        mut self,
+        consumer: Consumer,
+        handler: impl Fn(&Ctx<'_>, &Event) -> Result<Outcome, E> + Send + Sync + 'static,
+    ) -> Reactions {
+        let kind = format!("{KIND_PREFIX}{}", consumer.key());
+        let policy = consumer.tries();
+        self.subscriptions.push(Subscription { consumer, route: None });
+        self.on_kind(&kind, policy, move |ctx| match Event::from_envelope(ctx.payload()) {
+            Ok(event) => handler(ctx, &event).map_err(Into::into),
+            Err(error) => Ok(Outcome::dead(format!("undecodable event: {error}"))),
+        })
+    }
+
+    /// Turns every event that the consumer hears into jobs, by a pure function: it may run more than once, with no
+    /// transaction open. An error makes that delivery retry and finally dead, with a notice; [`Skip`](crate::Skip) closes
+    /// it on purpose.
+    pub fn route(
+        mut self,
+        consumer: Consumer,
+        route: impl Fn(&Event) -> Result<Vec<NewJob>, BoxError> + Send + Sync + 'static,
+    ) -> Reactions {
+        self.subscriptions.push(Subscription { consumer, route: Some(Arc::new(route)) });
+        self
+    }
+
+    /// The consumers, for the dispatcher.
+    pub(crate) fn take_subscriptions(&mut self) -> Vec<Subscription> {
+        std::mem::take(&mut self.subscriptions)
     }
 
     pub(crate) fn handlers(&self) -> impl Iterator<Item = (&str, &Handler)> {

@@ -4,6 +4,7 @@
 use crate::engine::Engine;
 use crate::engine::desk::Desk;
 use crate::error::Result;
+use crate::store::bus::{Dispatch, Dispatched};
 use crate::store::jobs::{Ask, Ended, Finish, Handled, Reap, Round, Rounded};
 
 impl Engine {
@@ -13,6 +14,33 @@ impl Engine {
     /// Whatever the store answers. The ends are kept and committed by a later pass; their leases go
     /// on meanwhile.
     pub(crate) fn lead(&self) -> Result<()> {
+        self.carry(Round::default()).map(|_| ())
+    }
+
+    /// Commits what routes made of events, with the ends that wait and the next claim in the same transaction unless
+    /// another thread is leading.
+    ///
+    /// # Errors
+    /// Whatever the store answers; nothing was dispatched then.
+    pub(crate) fn dispatch(&self, dispatch: Dispatch) -> Result<Dispatched> {
+        let round = Round { dispatch: Some(dispatch), ..Round::default() };
+        let leads = !std::mem::replace(&mut self.desk.lock().leading, true);
+        let dispatched = if leads {
+            // What it makes may be claimed at once.
+            self.desk.lock().rung = true;
+            self.carry(round)?
+        } else {
+            self.store.round(round)?.dispatched
+        };
+        if !leads {
+            self.ring();
+        }
+        dispatched.unwrap_or(Ok(Dispatched::default()))
+    }
+
+    // The ends that wait and the next claim ride along with `round`.
+    fn carry(&self, round: Round) -> Result<Option<Result<Dispatched>>> {
+        let _leading = Leading { engine: self };
         let mut desk = self.desk.lock();
         let finish = desk.take_reports();
         let claim = self.ask(&desk);
@@ -20,17 +48,16 @@ impl Engine {
             desk.rung = false;
         }
         drop(desk);
-        let _leading = Leading { engine: self };
         let kept = finish.clone();
         let want = claim.as_ref().map_or(0, |ask| ask.idle + ask.ahead);
         let from_us = self.env.mono_us();
-        let round = Round { finish, claim, ..Round::default() };
-        let done = self.store.round(round);
+        let done = self.store.round(Round { finish, claim, ..round });
         let took_us = self.env.mono_us() - from_us;
         match done {
-            Ok(done) => {
+            Ok(mut done) => {
+                let dispatched = done.dispatched.take();
                 self.hand_out(done, want, took_us);
-                Ok(())
+                Ok(dispatched)
             }
             Err(error) => {
                 self.keep(kept);

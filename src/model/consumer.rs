@@ -107,6 +107,10 @@ impl Consumer {
         &self.key
     }
 
+    pub(crate) fn tries(&self) -> Policy {
+        self.policy
+    }
+
     /// Checks it, as a consumer of this form.
     pub(crate) fn registration(&self, form: Form) -> Result<Registration> {
         check_word("consumer key", &self.key)?;

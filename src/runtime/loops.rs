@@ -8,10 +8,15 @@ use std::time::Duration;
 
 use super::health::LoopHealth;
 use super::{Alive, Loop, Next, Shared, spawn as spawn_thread, work};
+use crate::engine::Engine;
+use crate::engine::dispatcher::{Dispatcher, Step};
 use crate::error::Result;
 
 /// How often a loop looks for what other processes did.
 const WATCH: Duration = Duration::from_millis(20);
+
+/// How long a loop waits that has nothing to do and hears no bell.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Longest wait after failures in a row.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -25,6 +30,24 @@ pub(super) fn own(shared: &Arc<Shared>) -> Vec<Loop> {
         Loop { name: "pulse", step: Box::new(move || pulse_step(&pulse)) },
         Loop { name: "reap", step: Box::new(move || reaper.step()) },
     ]
+}
+
+/// The loop that dispatches events to the consumers of this process.
+pub(crate) fn dispatch(engine: Arc<Engine>, mut dispatcher: Dispatcher) -> Loop {
+    let step = move || {
+        let step = dispatcher.step(&*engine.store, |dispatch| engine.dispatch(dispatch))?;
+        Ok(match step {
+            Step::Again => Next::Now,
+            Step::At(at) => Next::After(until(&engine, at)),
+            Step::OnBell => Next::After(IDLE),
+        })
+    };
+    Loop { name: "dispatch", step: Box::new(step) }
+}
+
+fn until(engine: &Engine, at: i64) -> Duration {
+    let wait = at.saturating_sub(engine.env.now_ms()).max(1);
+    Duration::from_millis(wait.unsigned_abs()).min(IDLE)
 }
 
 fn renew_step(shared: &Arc<Shared>) -> Result<Next> {

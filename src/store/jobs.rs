@@ -85,15 +85,6 @@ pub(crate) struct Round {
     pub(crate) claim: Option<Ask>,
 }
 
-impl Round {
-    /// Nothing to write.
-    pub(crate) fn is_empty(&self) -> bool {
-        let Round { finish, renew, lease_ms: _, reap, dispatch, claim } = self;
-        let ends = finish.is_empty() && renew.is_empty() && reap.is_none();
-        ends && dispatch.is_none() && claim.is_none()
-    }
-}
-
 /// Whose leases are taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reap {
