@@ -177,11 +177,12 @@ impl Lanebox {
         Builder::new(path.as_ref())
     }
 
-    /// Records a fact, or answers with the first one of its dedupe key. It is on the disk when this returns.
+    /// Records a fact, or answers with the first one of its dedupe key. It is on the disk when this
+    /// returns.
     ///
     /// # Errors
-    /// [`Error::Invalid`] or [`Error::Conflict`] (the key was used with another payload); nothing was stored.
-    /// [`Error::CommitUnknown`]: call again with the same key.
+    /// [`Error::Invalid`] or [`Error::Conflict`] (the key was used with another payload); nothing
+    /// was stored. [`Error::CommitUnknown`]: call again with the same key.
     pub fn publish(&self, event: NewEvent) -> Result<Published> {
         Ok(self.publish_all(vec![event])?.remove(0))
     }
@@ -196,7 +197,8 @@ impl Lanebox {
         Ok(answers)
     }
 
-    /// Accepts a job, or answers with the one that has its key. It is on the disk when this returns.
+    /// Accepts a job, or answers with the one that has its key. It is on the disk when this
+    /// returns.
     ///
     /// # Errors
     /// [`Error::Invalid`] or [`Error::Conflict`]; nothing was stored. [`Error::CommitUnknown`]:
@@ -236,12 +238,13 @@ impl Lanebox {
         Ok(answer)
     }
 
-    /// Records a fact in a transaction that the host has open on a connection of its own: host rows and fact together or
-    /// not at all. Ring the [`bell`](Lanebox::bell) after its commit.
+    /// Records a fact in a transaction that the host has open on a connection of its own: host rows
+    /// and fact together or not at all. Ring the [`bell`](Lanebox::bell) after its commit.
     ///
     /// # Errors
-    /// As [`Lanebox::publish`]. [`Error::Refused`] without an open transaction, at `synchronous` below FULL (unless the
-    /// file is relaxed), or if a deferred transaction has read before: begin with IMMEDIATE.
+    /// As [`Lanebox::publish`]. [`Error::Refused`] without an open transaction, at `synchronous`
+    /// below FULL (unless the file is relaxed), or if a deferred transaction has read before: begin
+    /// with IMMEDIATE.
     pub fn publish_in(&self, conn: &rusqlite::Connection, event: NewEvent) -> Result<Published> {
         self.inner.store.publish_in(conn, &event)
     }
@@ -254,8 +257,9 @@ impl Lanebox {
         self.inner.store.enqueue_in(conn, &job)
     }
 
-    /// Says that something was committed: workers and consumers of this process look at once. Only needed after a commit
-    /// on a connection of the host's own; other processes see it within a moment by themselves.
+    /// Says that something was committed: workers and consumers of this process look at once. Only
+    /// needed after a commit on a connection of the host's own; other processes see it within a
+    /// moment by themselves.
     pub fn bell(&self) {
         for engine in self.inner.engines.read().iter().filter_map(std::sync::Weak::upgrade) {
             engine.ring();

@@ -1,5 +1,5 @@
-//! Dispatch: what consumers make of new events. One step is a look, then this process's routes with no transaction open,
-//! then a commit that may carry the next claim as well.
+//! Dispatch: what consumers make of new events. One step is a look, then this process's routes with
+//! no transaction open, then a commit that may carry the next claim as well.
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,8 @@ pub(crate) type Route = Arc<dyn Fn(&Event) -> Result<Vec<NewJob>, BoxError> + Se
 /// A consumer with the code that this process has for it.
 pub(crate) struct Subscription {
     pub(crate) consumer: Consumer,
-    /// `None`: a consume handler. Its deliveries are jobs of the kind `consume.KEY`, which workers run.
+    /// `None`: a consume handler. Its deliveries are jobs of the kind `consume.KEY`, which workers
+    /// run.
     pub(crate) route: Option<Route>,
 }
 
@@ -61,8 +62,8 @@ struct Code {
 }
 
 impl Dispatcher {
-    /// Registers the consumers; each answer says whether this process dispatches it. Two of one key are an error, and
-    /// then none is registered.
+    /// Registers the consumers; each answer says whether this process dispatches it. Two of one key
+    /// are an error, and then none is registered.
     pub(crate) fn start(
         store: &dyn Store,
         process: ProcessNo,
@@ -107,8 +108,8 @@ impl Dispatcher {
         self.code.insert(consumer, code);
     }
 
-    /// One step: looks, runs the routes, and hands what they made to `commit`, which may carry more in the same
-    /// transaction. If there is nothing to write, `commit` is not called.
+    /// One step: looks, runs the routes, and hands what they made to `commit`, which may carry more
+    /// in the same transaction. If there is nothing to write, `commit` is not called.
     ///
     /// # Errors
     /// The look or the commit failed: nothing was dispatched, and the next step does it again.
@@ -183,7 +184,8 @@ impl Dispatcher {
     }
 }
 
-/// The routes of one pass. The process's lock file names the one that runs, so that its death accuses nobody else.
+/// The routes of one pass. The process's lock file names the one that runs, so that its death
+/// accuses nobody else.
 struct Running<'a> {
     dispatcher: &'a Dispatcher,
     store: &'a dyn Store,
@@ -268,7 +270,8 @@ fn routed(route: &Route, consumer: ConsumerNo, event: &Event) -> Made {
     }
 }
 
-// Checked before the event's own org is filled in: another program may have written it in a form that we would refuse.
+// Checked before the event's own org is filled in: another program may have written it in a form
+// that we would refuse.
 fn of_event(mut job: NewJob, event: &Event) -> Result<NewJob> {
     let inherits = job.org.is_none();
     job.org.get_or_insert_with(|| "-".to_owned());

@@ -92,8 +92,9 @@ impl Reactions {
         self
     }
 
-    /// Runs a handler for every event that the consumer hears: each delivery is a job, run with retries, whatever other
-    /// consumers make of the same event. Several consumers are independent of one another.
+    /// Runs a handler for every event that the consumer hears: each delivery is a job, run with
+    /// retries, whatever other consumers make of the same event. Several consumers are independent
+    /// of one another.
     ///
     /// ```
     /// use lanebox::{Consumer, Outcome, Reactions};
@@ -120,9 +121,9 @@ impl Reactions {
         })
     }
 
-    /// Turns every event that the consumer hears into jobs, by a pure function: it may run more than once, with no
-    /// transaction open. An error makes that delivery retry and finally dead, with a notice; [`Skip`](crate::Skip) closes
-    /// it on purpose.
+    /// Turns every event that the consumer hears into jobs, by a pure function: it may run more
+    /// than once, with no transaction open. An error makes that delivery retry and finally dead,
+    /// with a notice; [`Skip`](crate::Skip) closes it on purpose.
     pub fn route(
         mut self,
         consumer: Consumer,

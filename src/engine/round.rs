@@ -17,8 +17,8 @@ impl Engine {
         self.carry(Round::default()).map(|_| ())
     }
 
-    /// Commits what routes made of events, with the ends that wait and the next claim in the same transaction unless
-    /// another thread is leading.
+    /// Commits what routes made of events, with the ends that wait and the next claim in the same
+    /// transaction unless another thread is leading.
     ///
     /// # Errors
     /// Whatever the store answers; nothing was dispatched then.

@@ -1,4 +1,5 @@
-//! A consumer before it is registered: its key, what it hears, where it begins, and how its jobs stand in line.
+//! A consumer before it is registered: its key, what it hears, where it begins, and how its jobs
+//! stand in line.
 
 use time::OffsetDateTime;
 
@@ -9,7 +10,8 @@ use crate::model::lane::Lane;
 use crate::model::pattern::Pattern;
 use crate::model::text::check_word;
 
-/// What the kinds of consume jobs begin with: the consumer `sentiment` has the kind `consume.sentiment`.
+/// What the kinds of consume jobs begin with: the consumer `sentiment` has the kind
+/// `consume.sentiment`.
 pub(crate) const KIND_PREFIX: &str = "consume.";
 
 /// Where a consumer begins that the file does not know yet.
@@ -27,8 +29,8 @@ pub enum Start {
 /// In which lane the jobs of a consume handler run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LaneRule {
-    /// A lane of this consumer's own for each subject: in order per contact, and whoever is in backoff holds up nobody
-    /// else. Events without a subject have no lane.
+    /// A lane of this consumer's own for each subject: in order per contact, and whoever is in
+    /// backoff holds up nobody else. Events without a subject have no lane.
     #[default]
     OwnPerSubject,
     /// The subject's lane, shared with every job of that contact.
@@ -37,7 +39,8 @@ pub enum LaneRule {
     Unordered,
 }
 
-/// A named, durable subscription: every matching event becomes one delivery, once, whatever restarts.
+/// A named, durable subscription: every matching event becomes one delivery, once, whatever
+/// restarts.
 ///
 /// ```
 /// use lanebox::{Consumer, LaneRule, Start};
@@ -59,8 +62,8 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// A consumer of this key, which stays the same for good, and of this pattern: an exact name, `prefix.*` or `*`.
-    /// Keys are 1 to 120 characters of `a-z`, `0-9`, `_`, `.`, `-`.
+    /// A consumer of this key, which stays the same for good, and of this pattern: an exact name,
+    /// `prefix.*` or `*`. Keys are 1 to 120 characters of `a-z`, `0-9`, `_`, `.`, `-`.
     pub fn new(key: impl Into<String>, pattern: impl Into<String>) -> Consumer {
         Consumer {
             key: key.into(),
@@ -78,14 +81,15 @@ impl Consumer {
         self
     }
 
-    /// Version of its code, 1 or more, default 1. Raise it when the code of a route changes: the higher one takes over,
-    /// and processes with a lower one stop dispatching this consumer.
+    /// Version of its code, 1 or more, default 1. Raise it when the code of a route changes: the
+    /// higher one takes over, and processes with a lower one stop dispatching this consumer.
     pub fn version(mut self, version: u32) -> Consumer {
         self.version = version;
         self
     }
 
-    /// Where it begins when the file does not know it yet; a known consumer goes on at its position.
+    /// Where it begins when the file does not know it yet; a known consumer goes on at its
+    /// position.
     pub fn start(mut self, start: Start) -> Consumer {
         self.start = start;
         self
@@ -163,7 +167,8 @@ impl LaneRule {
         }
     }
 
-    /// The lane of a delivery. A subject too long for a lane's name is bounded where lanes are stored.
+    /// The lane of a delivery. A subject too long for a lane's name is bounded where lanes are
+    /// stored.
     fn lane(self, key: &str, subject: Option<&str>) -> Lane {
         match (self, subject) {
             (LaneRule::Unordered, _) | (_, None) => Lane::NONE,
@@ -203,7 +208,8 @@ impl Registration {
     }
 }
 
-/// Said by a route that makes no job of an event, on purpose: the delivery is closed with this reason.
+/// Said by a route that makes no job of an event, on purpose: the delivery is closed with this
+/// reason.
 ///
 /// ```
 /// use lanebox::{Event, NewJob, Skip};

@@ -1,4 +1,5 @@
-//! An event before it is recorded, the answer to recording it, and the event as routes and handlers see it.
+//! An event before it is recorded, the answer to recording it, and the event as routes and handlers
+//! see it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -223,7 +224,8 @@ impl Event {
     /// The body, parsed when it is first asked for.
     ///
     /// # Errors
-    /// [`Error::Undecodable`] if it nests deeper than this program reads (another program's event may).
+    /// [`Error::Undecodable`] if it nests deeper than this program reads (another program's event
+    /// may).
     pub fn payload(&self) -> Result<&Value> {
         if let Some(parsed) = self.parsed.get() {
             return Ok(parsed);

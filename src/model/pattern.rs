@@ -1,5 +1,5 @@
-//! The form of event names, and the patterns that select them: exact, `prefix.*`, `*`. One rule for the business bus and
-//! for durable consumers.
+//! The form of event names, and the patterns that select them: exact, `prefix.*`, `*`. One rule for
+//! the business bus and for durable consumers.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
-//! The seam of the bus: recording facts, registering consumers, and dispatch in two halves. First a look (a snapshot),
-//! then the routes with no transaction open, then a commit in which every decision of the look is checked again.
+//! The seam of the bus: recording facts, registering consumers, and dispatch in two halves. First a
+//! look (a snapshot), then the routes with no transaction open, then a commit in which every
+//! decision of the look is checked again.
 
 use std::sync::Arc;
 
@@ -21,11 +22,12 @@ pub(crate) trait Bus {
     /// What there is to dispatch for these consumers, in one snapshot. Writes nothing.
     fn look(&self, ask: &Look<'_>) -> Result<Outlook>;
 
-    /// Takes suspects and due retries for this process, so that no other one runs them meanwhile. Answers those that it
-    /// got; what moved since the look is not among them.
+    /// Takes suspects and due retries for this process, so that no other one runs them meanwhile.
+    /// Answers those that it got; what moved since the look is not among them.
     fn take(&self, process: ProcessNo, wanted: Wanted) -> Result<Wanted>;
 
-    /// Remembers, beyond the death of this process, which route it is about to run; `None`: none any more.
+    /// Remembers, beyond the death of this process, which route it is about to run; `None`: none
+    /// any more.
     fn note_route(&self, process: ProcessNo, at: Option<&InRoute>) -> Result<()>;
 }
 
@@ -86,7 +88,8 @@ pub(crate) struct Look<'a> {
 pub(crate) struct Outlook {
     /// Of every consumer's definition and state, at the time of looking.
     pub(crate) generation: i64,
-    /// Events beyond the front with the consumers that stand there, then one group of laggards with theirs.
+    /// Events beyond the front with the consumers that stand there, then one group of laggards with
+    /// theirs.
     pub(crate) ranges: Vec<Range>,
     pub(crate) wanted: Wanted,
     /// There is more than one pass takes.
@@ -153,7 +156,8 @@ impl Wanted {
     }
 }
 
-/// A consumer whose process died in one of its routes: it goes on one event at a time until it has passed that range.
+/// A consumer whose process died in one of its routes: it goes on one event at a time until it has
+/// passed that range.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspect {
     pub(crate) watch: Arc<Watch>,

@@ -136,7 +136,8 @@ pub(crate) struct Rounded {
     pub(crate) renewed: Vec<Renewed>,
     /// Runs whose holder vanished.
     pub(crate) reaped: Vec<Lost>,
-    /// The answer to `dispatch`. An error of it is its own: the rest of the pass was committed without it.
+    /// The answer to `dispatch`. An error of it is its own: the rest of the pass was committed
+    /// without it.
     pub(crate) dispatched: Option<Result<Dispatched>>,
     /// What was taken.
     pub(crate) claimed: Vec<Claimed>,

@@ -1,5 +1,5 @@
-//! Adopts a foreign event: gives it its id and remembers its key, or marks it as a duplicate. The host has committed it,
-//! so it can no longer be refused.
+//! Adopts a foreign event: gives it its id and remembers its key, or marks it as a duplicate. The
+//! host has committed it, so it can no longer be refused.
 
 use rusqlite::params;
 

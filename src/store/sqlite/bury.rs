@@ -1,5 +1,5 @@
-//! A process is gone: its row says so, and whatever it had taken of consumers is free again. Only the route that it died
-//! in stays accused.
+//! A process is gone: its row says so, and whatever it had taken of consumers is free again. Only
+//! the route that it died in stays accused.
 
 use rusqlite::params;
 

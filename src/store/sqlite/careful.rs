@@ -1,5 +1,5 @@
-//! A suspect: a consumer whose process died in one of its routes passes that range one event at a time, each with
-//! nothing beside it. Only this consumer is slow, only over this range.
+//! A suspect: a consumer whose process died in one of its routes passes that range one event at a
+//! time, each with nothing beside it. Only this consumer is slow, only over this range.
 
 use rusqlite::params;
 

@@ -72,7 +72,8 @@ struct Known {
     retired: bool,
 }
 
-/// Registers a checked consumer. The higher version wins; at equal versions the last registration does.
+/// Registers a checked consumer. The higher version wins; at equal versions the last registration
+/// does.
 pub(super) fn subscribe(tx: &Tx<'_>, registration: &Registration) -> Result<Registered> {
     let known = tx.one(CONSUMER_FIND, [&registration.key], |row| {
         Ok(Known {
@@ -159,7 +160,8 @@ fn start(tx: &Tx<'_>, start: Start) -> Result<EventSeq> {
     Ok(first.map_or(now, |first| EventSeq(first - 1)))
 }
 
-// Hours know the first event of each that the front met; what lies beyond the front is looked through.
+// Hours know the first event of each that the front met; what lies beyond the front is looked
+// through.
 fn since(tx: &Tx<'_>, at: i64, front: EventSeq) -> Result<Option<i64>> {
     if at > tx.now {
         return Err(Error::invalid("start of a consumer", "it lies in the future"));

@@ -1,4 +1,5 @@
-//! One delivery: what became of an event for one consumer, with the jobs that it became, in one step.
+//! One delivery: what became of an event for one consumer, with the jobs that it became, in one
+//! step.
 
 use rusqlite::params;
 
@@ -118,8 +119,8 @@ pub(super) fn decide(
     }
 }
 
-// All jobs of a delivery or none: half of them must not stay when one is refused. What a late consumer would start after
-// its time is left out.
+// All jobs of a delivery or none: half of them must not stay when one is refused. What a late
+// consumer would start after its time is left out.
 fn accept(tx: &Tx<'_>, case: &Case<'_>, jobs: &[NewJob]) -> Result<(usize, Option<JobNo>)> {
     let may_be_refused = |job: &NewJob| job.unique_by != UniqueBy::Nothing;
     let all = || {

@@ -1,5 +1,5 @@
-//! The second half of a pass, in one transaction: adoption, deliveries with their jobs, and the new positions. Whatever
-//! moved since the look drops out by itself; the others commit.
+//! The second half of a pass, in one transaction: adoption, deliveries with their jobs, and the new
+//! positions. Whatever moved since the look drops out by itself; the others commit.
 
 use std::collections::HashSet;
 

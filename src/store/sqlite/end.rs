@@ -33,7 +33,8 @@ pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     Ok(ended)
 }
 
-/// Like [`end`], but facts that cannot be recorded fail this run alone: nothing of it is done, it is tried again.
+/// Like [`end`], but facts that cannot be recorded fail this run alone: nothing of it is done, it
+/// is tried again.
 pub(super) fn end_or_retry(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     if report.outbox.is_empty() {
         return end(tx, report);

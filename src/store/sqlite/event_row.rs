@@ -36,8 +36,8 @@ fn read(row: &Row<'_>, seq: EventSeq, id: EventId) -> rusqlite::Result<Event> {
     })
 }
 
-/// A text that another program may have written: what is not UTF-8 in it reads as replacement characters, so that one
-/// such event stops nothing.
+/// A text that another program may have written: what is not UTF-8 in it reads as replacement
+/// characters, so that one such event stops nothing.
 pub(super) fn text(row: &Row<'_>, i: usize) -> rusqlite::Result<Option<String>> {
     Ok(match row.get_ref(i)? {
         ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),

@@ -1,4 +1,5 @@
-//! The front: every event up to it is adopted and was counted once, by whichever process came first.
+//! The front: every event up to it is adopted and was counted once, by whichever process came
+//! first.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +13,8 @@ use crate::model::pattern::Pattern;
 use crate::store::bus::{Range, Sighting};
 
 const HOUR_MS: i64 = 3_600_000;
-/// Names of unhandled events that are counted apart, per org; foreign SQL can invent more, which are counted as one.
+/// Names of unhandled events that are counted apart, per org; foreign SQL can invent more, which
+/// are counted as one.
 const MOST_NAMES: i64 = 1_000;
 const OTHER_NAMES: &str = "*";
 
@@ -34,8 +36,9 @@ pub(super) struct Reached {
     pub(super) duplicates: HashSet<EventSeq>,
 }
 
-/// Adopts what the range met first, counts what nobody did before, and moves the front if the range begins at or before
-/// it. The range ends early where an event turned out to have another id than its routes were told.
+/// Adopts what the range met first, counts what nobody did before, and moves the front if the range
+/// begins at or before it. The range ends early where an event turned out to have another id than
+/// its routes were told.
 pub(super) fn advance(tx: &Tx<'_>, range: &Range, generation: i64) -> Result<Reached> {
     let mut reached = Reached { to: range.to, duplicates: HashSet::new() };
     for event in &range.events {

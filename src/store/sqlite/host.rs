@@ -1,5 +1,6 @@
-//! The same verbs inside a transaction that the host has open on a connection of its own: its rows, facts and jobs
-//! together or not at all. What would make that unsafe is refused before anything is written.
+//! The same verbs inside a transaction that the host has open on a connection of its own: its rows,
+//! facts and jobs together or not at all. What would make that unsafe is refused before anything is
+//! written.
 
 use rusqlite::{Connection, ErrorCode};
 

@@ -1,5 +1,6 @@
-//! The first half of a pass: what there is to dispatch, in one snapshot of a reader. It decides nothing that the commit
-//! does not check again, and its cost depends on neither history nor the number of laggards.
+//! The first half of a pass: what there is to dispatch, in one snapshot of a reader. It decides
+//! nothing that the commit does not check again, and its cost depends on neither history nor the
+//! number of laggards.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use crate::model::id::{ConsumerNo, EventId, EventSeq, ProcessNo};
 use crate::model::pattern::Pattern;
 use crate::store::bus::{Due, Look, Member, Next, Outlook, Range, Sighting, Suspect, Watch};
 
-/// Events of one range, deliveries that they become, and bytes of their bodies: what one commit takes.
+/// Events of one range, deliveries that they become, and bytes of their bodies: what one commit
+/// takes.
 const MOST_EVENTS: usize = 256;
 const MOST_DELIVERIES: usize = 256;
 const MOST_BYTES: usize = 8 << 20;
@@ -35,7 +37,8 @@ const DUE: &str = "SELECT d.event, d.series, d.attempts, d.marks, d.next_at, d.h
 const NEXT_RETRY: &str = "SELECT next_at FROM lanebox_delivery INDEXED BY lanebox_delivery_retry \
      WHERE consumer = ?1 AND state = 'retry' AND next_at > ?2 ORDER BY next_at LIMIT 1";
 
-/// The patterns of all live consumers, whoever's they are, as of one generation of their definitions.
+/// The patterns of all live consumers, whoever's they are, as of one generation of their
+/// definitions.
 pub(super) type Live = Mutex<Option<(i64, Arc<[Pattern]>)>>;
 
 /// A consumer of this process, as the snapshot shows it.
@@ -135,7 +138,8 @@ impl Sight<'_> {
         Ok(())
     }
 
-    // One group of those that stand at one position, in turn, up to the front: it lands there and joins.
+    // One group of those that stand at one position, in turn, up to the front: it lands there and
+    // joins.
     fn laggards(
         &self,
         front: EventSeq,

@@ -43,7 +43,8 @@ pub(super) fn lane(tx: &Tx<'_>, org: OrgNo, name: &str) -> Result<LaneNo> {
     Ok(LaneNo(tx.last_row()))
 }
 
-// A consumer's lanes are named by subjects, which may be longer than a lane's name or begin with a blank.
+// A consumer's lanes are named by subjects, which may be longer than a lane's name or begin with a
+// blank.
 fn fitting<'n>(tx: &Tx<'_>, name: &'n str) -> Cow<'n, str> {
     if check_name("lane", name, 200).is_ok() {
         return Cow::Borrowed(name);

@@ -1,4 +1,5 @@
-//! The outbox of a run: facts that are recorded in the transaction that makes its job done, or never.
+//! The outbox of a run: facts that are recorded in the transaction that makes its job done, or
+//! never.
 
 use super::publish::publish;
 use super::tx::Tx;

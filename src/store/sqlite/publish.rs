@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::model::event::{NewEvent, Published};
 use crate::model::id::{EventId, EventSeq};
 
-/// A key that is used again is remembered for another horizon; not written down more often than daily.
+/// A key that is used again is remembered for another horizon; not written down more often than
+/// daily.
 const TOUCH_MS: i64 = 86_400_000;
 
 const KEY_FIND: &str =
@@ -20,8 +21,8 @@ const EVENT_OF_KEY: &str = "SELECT seq FROM lanebox_event WHERE org = ?1 AND ded
 const EVENT_NEW: &str = "INSERT INTO lanebox_event(uuid, org, name, entity_type, entity_id, subject, payload, metadata, dedupe_key, cause_event, cause_job, depth, occurred_at, recorded_at) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
 
-/// Records a checked event, or answers with the first one of its dedupe key. The same key with another name or payload is
-/// a conflict: nothing is written.
+/// Records a checked event, or answers with the first one of its dedupe key. The same key with
+/// another name or payload is a conflict: nothing is written.
 pub(super) fn publish(tx: &Tx<'_>, event: &NewEvent) -> Result<Published> {
     let Some(key) = &event.dedupe else {
         return Ok(Published::New(write(tx, event)?.1));

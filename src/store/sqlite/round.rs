@@ -1,4 +1,5 @@
-//! One engine pass in one commit: ends first, then renewals, the reaper, new deliveries, and the next claim.
+//! One engine pass in one commit: ends first, then renewals, the reaper, new deliveries, and the
+//! next claim.
 
 use super::cascade::cascade;
 use super::claim::claim;

@@ -1,5 +1,6 @@
-//! What a process's lock file says: the route that it is in. One line of fixed length, replaced by one write, so that
-//! it is whole whenever the process dies. It need not survive a power cut: a reboot is nobody's route's fault.
+//! What a process's lock file says: the route that it is in. One line of fixed length, replaced by
+//! one write, so that it is whole whenever the process dies. It need not survive a power cut: a
+//! reboot is nobody's route's fault.
 
 use std::fs::File;
 use std::io;

@@ -11,7 +11,8 @@ use crate::store::bus::{Dispatched, Due, Made};
 /// What a person reads of a route that killed its process again.
 const DIED_TWICE: &str = "its process died twice while it was tried again";
 
-// A mark repeats everything that was decided on: another process may have run it and put it off meanwhile.
+// A mark repeats everything that was decided on: another process may have run it and put it off
+// meanwhile.
 const RETRY_TAKE: &str = "UPDATE lanebox_delivery SET marks = marks + 1, holder = ?7 WHERE consumer = ?1 AND event = ?2 AND state = 'retry' \
      AND series = ?3 AND attempts = ?4 AND marks = ?5 AND next_at = ?6 AND holder IS NULL \
      AND EXISTS (SELECT 1 FROM lanebox_consumer c WHERE c.id = ?1 AND c.generation = ?8 AND c.state = 'active')";

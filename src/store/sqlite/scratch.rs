@@ -1,5 +1,5 @@
-//! A scratch file for tests: a clock that stands still, stores as several processes open them, and the hands of another
-//! program on the same file.
+//! A scratch file for tests: a clock that stands still, stores as several processes open them, and
+//! the hands of another program on the same file.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The bus on a real file: what is recorded, what other programs may write, what is refused, and what statements cost.
+//! The bus on a real file: what is recorded, what other programs may write, what is refused, and
+//! what statements cost.
 
 mod foreign;
 mod host;
