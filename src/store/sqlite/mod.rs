@@ -14,10 +14,10 @@ mod claim;
 mod connection;
 mod consumer;
 mod dead;
-#[cfg(test)]
-pub(crate) mod door;
 mod deliver;
 mod dispatch;
+#[cfg(test)]
+pub(crate) mod door;
 mod end;
 mod enqueue;
 mod event_row;
