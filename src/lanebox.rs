@@ -270,6 +270,13 @@ impl Lanebox {
         &self.inner.store
     }
 
+    /// The time on this handle's clock: what times of rows are relative to.
+    pub fn now(&self) -> time::OffsetDateTime {
+        let ms = i128::from(self.inner.env.now_ms());
+        let at = time::OffsetDateTime::from_unix_timestamp_nanos(ms * 1_000_000);
+        at.unwrap_or(time::OffsetDateTime::UNIX_EPOCH)
+    }
+
     /// The business bus of this handle.
     pub fn hooks(&self) -> &Hooks {
         &self.inner.hooks

@@ -1,9 +1,11 @@
 //! Real processes on real files: they start at once, share work, are killed, and belong to
-//! different users.
+//! different users; and the command line, as people run it.
 
 #![cfg(unix)]
 
 mod child;
+#[cfg(feature = "cli")]
+mod cli;
 mod drain;
 mod kept;
 mod start;

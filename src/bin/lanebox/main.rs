@@ -1,37 +1,32 @@
-//! The `lanebox` binary.
+//! The `lanebox` binary: a command line for people, and the demo. It is a client of the public API.
 
+#![forbid(unsafe_code)]
+
+mod args;
+mod command;
 #[cfg(feature = "demo")]
 mod demo;
+mod output;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-#[derive(Parser)]
-#[command(name = "lanebox", version, about)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(clap::Subcommand)]
-enum Command {
-    /// The main job, with real processes: a message comes in, exactly one reply goes out
-    #[cfg(feature = "demo")]
-    #[command(subcommand)]
-    Demo(demo::DemoCommand),
-}
-
+/// 0: done. 1: refused or failed, with a sentence on stderr. 2: used wrongly (clap says how).
 fn main() -> ExitCode {
-    let done: anyhow::Result<()> = match Cli::parse().command {
-        #[cfg(feature = "demo")]
-        Command::Demo(command) => demo::run(&command),
-    };
-    match done {
+    // Whatever this program makes is its owner's alone.
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    match command::run(&args::Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lanebox: {error:#}");
-            ExitCode::FAILURE
-        }
+        // Who reads has read enough: `lanebox jobs | head`.
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => match error.downcast::<clap::Error>() {
+            Ok(usage) => usage.exit(),
+            Err(error) => {
+                eprintln!("lanebox: {}", output::text::shown(&format!("{error:#}")));
+                ExitCode::FAILURE
+            }
+        },
     }
 }

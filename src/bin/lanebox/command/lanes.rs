@@ -1,0 +1,67 @@
+//! `lanebox lanes`: the lanes in use, who occupies each, and how long its line is.
+
+use lanebox::people::{Filter, LaneView};
+use serde_json::json;
+
+use super::Session;
+use crate::args::{Narrow, set};
+use crate::output::table::Table;
+use crate::output::text::masked;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  lanebox lanes --state paused")]
+pub struct Lanes {
+    /// Only lanes in this state
+    #[arg(long, value_parser = ["paused", "running", "waiting", "ready", "scheduled", "idle"])]
+    state: Option<String>,
+    /// Only this lane, also if nothing is in it
+    #[arg(long)]
+    lane: Option<String>,
+    #[command(flatten)]
+    narrow: Narrow,
+}
+
+impl Lanes {
+    pub fn run(&self, session: &Session) -> anyhow::Result<()> {
+        let filter = self.narrow.filter(self.state.as_ref());
+        let page = session.lanebox.lanes(&set(filter, self.lane.as_ref(), Filter::lane))?;
+        if session.out.json {
+            return session.out.document(&json!({ "lanes": page.rows, "next": page.next }));
+        }
+        let columns = [
+            "lane",
+            "org",
+            "state",
+            "occupant",
+            "kind",
+            "line",
+            "later",
+            "next in line",
+            "paused by",
+        ];
+        let mut table = Table::of(&columns);
+        for lane in &page.rows {
+            table.row(row(lane));
+        }
+        session.out.table(&table, "no lanes in use")?;
+        session.more(page.next.as_deref())
+    }
+}
+
+fn row(lane: &LaneView) -> [String; 9] {
+    [
+        lane.name.as_deref().map_or("(forgotten)".to_owned(), masked),
+        lane.org.clone(),
+        lane.state.clone(),
+        lane.occupant.map(|id| id.to_string()).unwrap_or_default(),
+        lane.occupant_kind.clone().unwrap_or_default(),
+        at_least(lane.line),
+        at_least(lane.scheduled),
+        lane.head.map(|id| id.to_string()).unwrap_or_default(),
+        lane.paused.join(", "),
+    ]
+}
+
+fn at_least(n: i64) -> String {
+    if n < 1_000 { n.to_string() } else { format!("{n}+") }
+}

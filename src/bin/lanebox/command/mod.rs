@@ -1,0 +1,101 @@
+//! The commands, a file each.
+
+mod cancel;
+mod doctor;
+mod enqueue;
+mod events;
+mod init;
+mod jobs;
+mod lanes;
+mod notices;
+mod requeue;
+mod sends;
+mod stats;
+mod trace;
+
+use lanebox::Lanebox;
+
+use crate::args::Cli;
+use crate::output::Out;
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Make a file, or bring an older one forward
+    Init(init::Init),
+    /// Accept a job
+    Enqueue(enqueue::Enqueue),
+    /// List events, or show one
+    Events(events::Events),
+    /// List jobs, or show one and why it waits
+    Jobs(jobs::Jobs),
+    /// List the lanes in use
+    Lanes(lanes::Lanes),
+    /// List sends, or show one with its tries
+    Sends(sends::Sends),
+    /// List what a person should look at, or deal with one of it
+    Notices(notices::Notices),
+    /// Show what came of an event, job, send or entity
+    Trace(trace::Trace),
+    /// Start a dead job again
+    Requeue(requeue::Requeue),
+    /// Cancel a job
+    Cancel(cancel::Cancel),
+    /// Show the file in numbers
+    Stats(stats::Stats),
+    /// Check versions, settings and everything that must never be
+    Doctor(doctor::Doctor),
+    /// The main job, with real processes: a message comes in, exactly one reply goes out
+    #[cfg(feature = "demo")]
+    #[command(subcommand)]
+    Demo(crate::demo::DemoCommand),
+}
+
+/// An open file, and where answers go.
+pub struct Session {
+    pub lanebox: Lanebox,
+    pub out: Out,
+}
+
+impl Session {
+    fn open(cli: &Cli) -> anyhow::Result<Session> {
+        let lanebox = Lanebox::builder(cli.db()?).must_exist().open()?;
+        let now = i64::try_from(lanebox.now().unix_timestamp_nanos() / 1_000_000)?;
+        Ok(Session { lanebox, out: Out { json: cli.json, now } })
+    }
+
+    /// How to see the next page of a table.
+    fn more(&self, next: Option<&str>) -> anyhow::Result<()> {
+        match next {
+            Some(next) => self.out.line(&format!("there is more: --after {next}")),
+            None => Ok(()),
+        }
+    }
+}
+
+pub fn run(cli: &Cli) -> anyhow::Result<()> {
+    match &cli.command {
+        #[cfg(feature = "demo")]
+        Command::Demo(command) => crate::demo::run(command),
+        Command::Init(init) => init.run(cli),
+        command => on_a_file(command, &Session::open(cli)?),
+    }
+}
+
+fn on_a_file(command: &Command, session: &Session) -> anyhow::Result<()> {
+    match command {
+        Command::Enqueue(command) => command.run(session),
+        Command::Events(command) => command.run(session),
+        Command::Jobs(command) => command.run(session),
+        Command::Lanes(command) => command.run(session),
+        Command::Sends(command) => command.run(session),
+        Command::Notices(command) => command.run(session),
+        Command::Trace(command) => command.run(session),
+        Command::Requeue(command) => command.run(session),
+        Command::Cancel(command) => command.run(session),
+        Command::Stats(command) => command.run(session),
+        Command::Doctor(command) => command.run(session),
+        Command::Init(_) => unreachable!("it opens its file by itself"),
+        #[cfg(feature = "demo")]
+        Command::Demo(_) => unreachable!("it has files of its own"),
+    }
+}

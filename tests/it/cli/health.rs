@@ -1,0 +1,57 @@
+//! The file in numbers, and its health.
+
+use super::*;
+
+#[test]
+fn init_makes_a_file_once_and_says_so() {
+    let cli = Cli::new();
+    let again = cli.json(&["init"]);
+    assert_eq!(again["made"], false);
+    let other = cli.db.with_file_name("other.db");
+    let made = cli.json(&["init", "--relaxed", "--db", other.to_str().expect("text")]);
+    assert_eq!(made["made"], true);
+    let durability = |cli: &Cli, db: &Path| {
+        let json = cli.json(&["doctor", "--db", db.to_str().expect("text")]);
+        let facts = json["facts"].as_array().expect("facts").clone();
+        let fact = facts.into_iter().find(|fact| fact["name"] == "durability");
+        fact.expect("the fact")["value"].as_str().expect("text").to_owned()
+    };
+    assert!(durability(&cli, &other).starts_with("relaxed"));
+    assert_eq!(durability(&cli, &cli.db), "full");
+    let missing = cli.run(&["init", "--db", "/no/such/directory/a.db"]);
+    assert!(missing.refused().contains("/no/such/directory"), "{missing:?}");
+}
+
+#[test]
+fn stats_count_jobs_by_state_kind_and_org() {
+    let cli = Cli::new();
+    let _ = cli.dead_job("gone");
+    cli.run(&["enqueue", "report", "--org", "acme", "--no-lane"]).ok();
+    cli.run(&["enqueue", "report", "--org", "acme", "--no-lane", "--at", "1h"]).ok();
+    let json = cli.json(&["stats"]);
+    assert_eq!(
+        (&json["jobs"], &json["dead"]["n"], &json["ready"]["n"]),
+        (&3.into(), &1.into(), &1.into())
+    );
+    assert_eq!(json["scheduled"]["n"], 1);
+    let kind = &json["kinds"][0];
+    assert_eq!((&kind["name"], &kind["ready"]["n"]), (&"report".into(), &1.into()));
+    let text = cli.run(&["stats"]);
+    assert!(text.ok().contains("KIND") && text.out.contains("open notices"), "{text:?}");
+}
+
+#[test]
+fn the_doctor_fails_when_something_is_wrong_and_says_what() {
+    let cli = Cli::new();
+    cli.run(&["enqueue", "turn", "--org", "acme", "--lane", "ann"]).ok();
+    assert!(cli.run(&["doctor"]).ok().contains("audits, none found anything"));
+    assert_eq!(cli.json(&["doctor"])["sound"], true);
+    cli.sql("DELETE FROM lanebox_ready");
+    let text = cli.run(&["doctor"]);
+    assert_eq!(text.code, 1);
+    assert!(text.out.contains("claimable_not_ready"), "{text:?}");
+    assert!(text.err.contains("1 audits found rows"), "{text:?}");
+    let json = cli.run(&["doctor", "--json"]);
+    let health: Value = serde_json::from_str(&json.out).expect("one document");
+    assert_eq!((json.code, &health["sound"]), (1, &false.into()));
+}

@@ -1,0 +1,80 @@
+//! What a person orders: exit codes, sentences, and the line in the audit.
+
+use super::*;
+
+const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
+
+fn audit(cli: &Cli) -> String {
+    cli.value("SELECT group_concat(who || ' ' || verb || ' ' || ref_kind, ', ') FROM lanebox_audit")
+}
+
+#[test]
+fn requeue_starts_a_dead_job_again_and_only_a_dead_one() {
+    let cli = Cli::new();
+    let id = cli.dead_job("no such contact").to_string();
+    let json = cli.json(&["requeue", &id, "--by", "ann"]);
+    assert_eq!((&json["answer"], &json["sent_before"]), (&"again".into(), &false.into()));
+    assert_eq!(audit(&cli), "ann requeue job");
+    assert_eq!(cli.json(&["jobs", &id])["series"], 2);
+    let refused = cli.run(&["requeue", &id]);
+    assert!(refused.refused().contains("is not dead: it can be claimed"), "{refused:?}");
+    let unknown = cli.run(&["requeue", NOBODY]);
+    assert!(unknown.refused().contains("no job 0000"), "{unknown:?}");
+    assert!(cli.run(&["requeue", "seven"]).misused().contains("--help"));
+    assert_eq!(audit(&cli), "ann requeue job");
+}
+
+#[test]
+fn requeue_says_what_was_sent_before() {
+    let cli = Cli::new();
+    let id = cli.dead_job("later").to_string();
+    cli.sql(
+        "INSERT INTO lanebox_channel(id, org, name, timeout_ms, patience_ms) SELECT 1, id, 'mail', 1, 1 FROM lanebox_org WHERE name = 'acme'; \
+         INSERT INTO lanebox_send(id, org, origin, seq) SELECT 1, org, 'j' || id, 1 FROM lanebox_job; \
+         INSERT INTO lanebox_running(id, org, kind, run_at, token, process, lease_until, started_at, max_attempts) \
+         SELECT id, org, kind, 0, 1, 1, 0, 0, 1 FROM lanebox_job; \
+         INSERT INTO lanebox_send_try(send, n, key, channel, recipient_hmac, recipient_mask, hash, state, job, token, intended_at) \
+         SELECT 1, 1, uuid, 1, zeroblob(32), 'a…@….com', zeroblob(32), 'intended', id, 1, 0 FROM lanebox_job; \
+         UPDATE lanebox_send_try SET state = 'accepted', ended_at = 0, receipt = 'r1'; DELETE FROM lanebox_running",
+    );
+    let text = cli.run(&["requeue", &id]);
+    assert!(text.ok().contains("accepted before and is not sent again"), "{text:?}");
+    assert!(cli.run(&["sends"]).ok().contains("a…@….com"));
+    assert!(cli.run(&["sends", "1"]).ok().contains("r1"));
+    assert_eq!(cli.json(&["sends", "1"])["history"][0]["state"], "accepted");
+    assert_eq!(
+        cli.json(&["sends", "--state", "accepted", "--kind", "mail"])["sends"][0]["id"],
+        "1"
+    );
+    assert!(cli.run(&["sends", "9"]).refused().contains("no send 9 in this file"));
+}
+
+#[test]
+fn cancel_ends_what_waits_and_says_what_had_ended() {
+    let cli = Cli::new();
+    let id = cli.json(&["enqueue", "turn", "--org", "acme", "--no-lane"])["id"].clone();
+    let id = id.as_str().expect("an id");
+    assert!(cli.run(&["cancel", id]).ok().contains("is cancelled"));
+    assert_eq!(cli.json(&["jobs", id])["reason"], "operator");
+    let refused = cli.run(&["cancel", id]);
+    assert!(refused.refused().contains("has ended before: it was cancelled"), "{refused:?}");
+    assert!(cli.run(&["cancel", NOBODY]).refused().contains("nothing was changed"));
+    assert_eq!(audit(&cli), "eva cancel job");
+}
+
+#[test]
+fn a_notice_is_seen_and_then_dealt_with() {
+    let cli = Cli::new();
+    let id = cli.dead_job("no such contact").to_string();
+    let table = cli.run(&["notices"]);
+    assert!(table.ok().contains("job.dead: no such contact") && table.out.contains(&id));
+    let text = cli.run(&["notices", "1"]);
+    assert!(text.ok().contains("what to do") && text.out.contains("lanebox requeue"), "{text:?}");
+    assert_eq!(cli.json(&["notices", "1", "--acknowledge"])["state"], "acknowledged");
+    assert_eq!(cli.json(&["notices", "1", "--resolve", "--by", "ann"])["resolved_by"], "ann");
+    assert_eq!(cli.json(&["notices"])["notices"], Value::Array(Vec::new()));
+    assert_eq!(cli.json(&["notices", "--state", "resolved"])["notices"][0]["id"], "1");
+    assert_eq!(audit(&cli), "eva acknowledge notice, ann resolve notice");
+    assert!(cli.run(&["notices", "9", "--resolve"]).refused().contains("no notice 9"));
+    assert!(cli.run(&["notices", "--resolve"]).misused().contains("--help"));
+}
