@@ -15,6 +15,7 @@ mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use engine::channel::{Channel, Delivery, Letter, Lookup, UnknownSend};
 pub use engine::ctx::{Ctx, StepError};
 pub use engine::reactions::Reactions;
 pub use error::{Error, Result};
@@ -26,6 +27,11 @@ pub use model::id::{EventId, JobId, SendKey};
 pub use model::job::{Enqueued, Job, MAX_JOB_PAYLOAD, NewJob, Policy};
 pub use model::lane::Lane;
 pub use model::outcome::{BoxError, Outcome};
+pub use model::send::ability::Abilities;
+pub use model::send::class::{CallPhase, Class, Refusal};
+pub use model::send::error::SendError;
+pub use model::send::receipt::Receipt;
+pub use model::send::{ChannelState, Evidence};
 pub use runtime::{Health, LoopHealth, Running, StopReport};
 pub use store::sqlite::Durability;
 

@@ -1,13 +1,16 @@
 //! What to do next: steps that decide and never sleep. `runtime.rs` gives them threads.
 
 pub(crate) mod bell;
+pub(crate) mod channel;
 pub(crate) mod ctx;
 pub(crate) mod desk;
 pub(crate) mod dispatcher;
 pub(crate) mod keep;
 pub(crate) mod reactions;
+pub(crate) mod resolver;
 pub(crate) mod round;
 pub(crate) mod run;
+pub(crate) mod sender;
 pub(crate) mod signal;
 pub(crate) mod stop;
 

@@ -97,6 +97,8 @@ row_number!(/// Sequence number of an event: the order of commits.
     EventSeq);
 row_number!(/// Row of a consumer.
     ConsumerNo);
+row_number!(/// Row of a channel of an org.
+    ChannelNo);
 row_number!(/// Row of a send.
     SendNo);
 row_number!(/// Row of a notice.

@@ -8,5 +8,6 @@ pub(crate) mod job;
 pub(crate) mod lane;
 pub(crate) mod outcome;
 pub(crate) mod pattern;
+pub(crate) mod send;
 pub(crate) mod text;
 pub(crate) mod verdict;

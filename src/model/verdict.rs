@@ -25,6 +25,8 @@ pub(crate) enum End {
     Dead(String),
     /// A send answered Unknown: wait for its fate.
     Unknown,
+    /// A person gave up on a send of it, and nobody ordered otherwise: no alarm.
+    GivenUp(String),
     /// Handed back by a stopping engine or from the prefetch; `started` if its handler had begun.
     HandBack { started: bool },
     /// Its holder vanished; `reboot` if the whole machine did.
@@ -132,6 +134,9 @@ pub(crate) fn verdict(run: &Run, end: &End, around: &Around) -> Verdict {
         End::Veto(why) => {
             Verdict::Cancelled { reason: CancelReason::Vetoed, error: Some(why.clone()) }
         }
+        End::GivenUp(why) => {
+            Verdict::Cancelled { reason: CancelReason::GivenUp, error: Some(why.clone()) }
+        }
         End::Dead(error) => Verdict::Dead { error: error.clone() },
         End::Retry { error, .. } if run.attempts >= run.max_attempts => {
             Verdict::Dead { error: error.clone() }
@@ -166,7 +171,7 @@ fn ended_by_losses_or_unknowns(run: &Run, end: &End, around: &Around) -> Option<
 fn error_of(end: &End) -> Option<String> {
     match end {
         End::Retry { error, .. } | End::Dead(error) => Some(error.clone()),
-        End::Postpone { why, .. } | End::Veto(why) => Some(why.clone()),
+        End::Postpone { why, .. } | End::Veto(why) | End::GivenUp(why) => Some(why.clone()),
         End::Lost { .. } => Some("its holder vanished".to_owned()),
         End::Done { .. } | End::Unknown | End::HandBack { .. } => None,
     }

@@ -7,6 +7,7 @@ use crate::model::job::{Enqueued, NewJob};
 use crate::model::outcome::BoxError;
 use crate::model::verdict::End;
 use crate::store::bus::{Dispatch, Dispatched};
+use crate::store::ledger::{ChannelChange, Consent};
 
 /// Verbs on jobs. Each is one savepoint's worth, answered after the commit that carried it.
 pub(crate) trait Jobs {
@@ -49,6 +50,12 @@ pub(crate) trait Within {
 
     /// Accepts a job.
     fn enqueue(&self, job: &NewJob) -> Result<Enqueued>;
+
+    /// Records that a recipient gave or withdrew consent.
+    fn set_consent(&self, consent: &Consent) -> Result<()>;
+
+    /// Opens, pauses, downs or archives a channel of an org.
+    fn set_channel(&self, change: &ChannelChange) -> Result<()>;
 
     /// The connection that the transaction is on.
     fn connection(&self) -> &rusqlite::Connection;

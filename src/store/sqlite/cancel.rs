@@ -2,11 +2,11 @@
 
 use super::expire;
 use super::finished::{Finished, Waited, finish};
-use super::ledger;
 use super::place::{leave_line, next_of, unready};
 use super::promote::unschedule;
 use super::row;
 use super::tx::Tx;
+use super::undecided;
 use crate::error::Result;
 use crate::model::id::JobNo;
 use crate::model::verdict::CancelReason;
@@ -22,8 +22,8 @@ pub(super) fn cancel(tx: &Tx<'_>, id: JobNo, reason: CancelReason) -> Result<Can
     match remove(tx, id)? {
         Some(waited) => {
             finish(tx, &Finished::cancelled(id, reason, &waited))?;
-            if let Some(send) = waited.0.as_ref().and_then(|tried| tried.waits_send) {
-                ledger::notice_send(tx, send)?;
+            if waited.0.as_ref().is_some_and(|tried| tried.sent) {
+                undecided::notice_undecided(tx, id)?;
             }
             Ok(Cancelled::Now)
         }

@@ -4,10 +4,10 @@ use rusqlite::params;
 
 use super::end::lane_goes_on;
 use super::finished::{Finished, finish};
-use super::ledger;
 use super::notify::{Notice, notify};
 use super::row::RunningRow;
 use super::tx::Tx;
+use super::undecided;
 use crate::error::Result;
 use crate::model::id::{JobNo, LaneNo};
 use crate::model::text::one_line;
@@ -41,7 +41,7 @@ pub(super) fn dead(tx: &Tx<'_>, run: &RunningRow, error: &str) -> Result<Ended> 
     let error = Some(error);
     finish(tx, &Finished { error, notice: Some(notice), ..Finished::by(run.held, "dead") })?;
     if run.sent {
-        ledger::notice_undecided(tx, run)?;
+        undecided::notice_undecided(tx, run.held.job)?;
     }
     match (run.held.lane, on_dead.as_str()) {
         (Some(lane), "stop") => stop(tx, lane, run.held.job)?,

@@ -6,11 +6,11 @@ use super::again;
 use super::await_evidence::await_evidence;
 use super::dead::dead;
 use super::finished::{Finished, finish};
-use super::ledger;
 use super::outbox;
 use super::place::next_of;
 use super::row::{self, RunningRow};
 use super::tx::Tx;
+use super::undecided;
 use crate::error::{Error, Result};
 use crate::model::backoff::Backoff;
 use crate::model::id::{Held, KindNo};
@@ -70,7 +70,7 @@ pub(super) fn will_be_done(tx: &Tx<'_>, report: &Finish) -> Result<bool> {
     let Held { job, token, .. } = report.held;
     let sent = tx.one(RUNNING_SENT, params![job, token], |row| row.get::<_, bool>(0))?;
     match (&report.end, sent) {
-        (End::Done { .. }, Some(true)) => Ok(ledger::blocking(tx, job)?.is_none()),
+        (End::Done { .. }, Some(true)) => Ok(undecided::blocking(tx, job)?.is_none()),
         (End::Done { .. }, Some(false)) => Ok(true),
         _ => Ok(false),
     }
@@ -78,7 +78,7 @@ pub(super) fn will_be_done(tx: &Tx<'_>, report: &Finish) -> Result<bool> {
 
 /// Ends a run whose row was taken: the same for a worker's report and for the reaper.
 pub(super) fn apply(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
-    let blocking = if run.sent { ledger::end_of_token(tx, run, end)? } else { None };
+    let blocking = if run.sent { undecided::end_of_token(tx, run, end)? } else { None };
     let (yields, max_postponed) = policy(tx, run.kind, end)?;
     let around = Around { now: tx.now, yields, max_postponed, blocking, has_sent: run.sent };
     match verdict(&run.run, end, &around) {
@@ -100,7 +100,7 @@ fn counted(run: &RunningRow, end: &End) -> RunningRow {
 
 // Done and Veto ask nothing of the kind: the hot path does not read it.
 fn policy(tx: &Tx<'_>, kind: KindNo, end: &End) -> Result<(bool, u32)> {
-    if matches!(end, End::Done { .. } | End::Veto(_)) {
+    if matches!(end, End::Done { .. } | End::Veto(_) | End::GivenUp(_)) {
         return Ok((false, u32::MAX));
     }
     let found = tx.one(KIND_POLICY, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -131,7 +131,7 @@ fn cancelled(
     let end = Finished { reason: Some(reason), error, ..Finished::by(run.held, "cancelled") };
     finish(tx, &end)?;
     if run.sent {
-        ledger::notice_undecided(tx, run)?;
+        undecided::notice_undecided(tx, run.held.job)?;
     }
     lane_goes_on(tx, run.held)?;
     Ok(Ended::Cancelled)

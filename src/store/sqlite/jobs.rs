@@ -2,7 +2,9 @@
 
 use super::round::Care;
 use super::tx::Tx;
-use super::{SqliteStore, audit_log, end, enqueue, names, order, publish, round, row, step};
+use super::{
+    SqliteStore, audit_log, channel, consent, end, enqueue, names, order, publish, round, row, step,
+};
 use crate::error::{Error, Result};
 use crate::model::event::{NewEvent, Published};
 use crate::model::id::{Held, JobId, JobNo, KindNo};
@@ -11,6 +13,7 @@ use crate::model::text::{check_json, check_name};
 use crate::store::jobs::{
     Cancelled, Ended, Finish, HostWork, Jobs, Requeued, Round, Rounded, Stepped, Within,
 };
+use crate::store::ledger::{ChannelChange, Consent};
 
 impl Jobs for SqliteStore {
     fn kind(&self, name: &str) -> Result<KindNo> {
@@ -97,6 +100,14 @@ impl Within for Tx<'_> {
     fn enqueue(&self, job: &NewJob) -> Result<Enqueued> {
         job.check()?;
         self.savepoint(|| enqueue::enqueue(self, job))
+    }
+
+    fn set_consent(&self, consent: &Consent) -> Result<()> {
+        self.savepoint(|| consent::set_consent(self, consent))
+    }
+
+    fn set_channel(&self, change: &ChannelChange) -> Result<()> {
+        self.savepoint(|| channel::set_state(self, change))
     }
 
     fn connection(&self) -> &rusqlite::Connection {

@@ -1,111 +1,71 @@
-//! What the end of a run means for the sends that it began: whatever is undecided becomes unknown,
-//! and may hold the job.
+//! The verbs of the send ledger, each handed to the writer.
 
-use rusqlite::params;
-
-use super::notify::{Notice, notify};
-use super::row::{self, RunningRow};
-use super::tx::Tx;
+use super::{
+    SqliteStore, accept, audit_log, channel, consent, hold, intend, looked, once_more, reject,
+    resolve,
+};
 use crate::error::Result;
-use crate::model::id::{JobNo, NoticeNo, OrgNo, SendNo};
-use crate::model::verdict::End;
+use crate::model::id::SendKey;
+use crate::model::text::check_name;
+use crate::store::ledger::{
+    Accepted, Begun, ChannelChange, Consent, Fact, HostRead, Intent, Ledger, LookPlace,
+    LookedAnswer, LookedAt, Looks, Ordered, Rejected, Rejection, Resolved, Word,
+};
 
-// CROSS JOIN: SQLite would begin with the tries and walk them all.
-const INTENDED_OF_TOKEN: &str = "SELECT t.send, t.n, c.timeout_ms, c.patience_ms, c.lookup_settle_ms FROM lanebox_send s \
-     CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') AND t.state = 'intended' \
-     CROSS JOIN lanebox_channel c ON c.id = t.channel WHERE s.origin = ?1 AND t.token = ?2";
-const TRY_UNKNOWN: &str = "UPDATE lanebox_send_try SET state = 'unknown', unknown_at = ?3, wait_until = coalesce(wait_until, ?4), next_look = ?5 \
-     WHERE send = ?1 AND n = ?2 AND state = 'intended'";
-const BLOCKING: &str = "SELECT s.id FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') \
-     WHERE s.origin = ?1 AND (s.order_by IS NOT NULL OR NOT EXISTS (SELECT 1 FROM lanebox_send_try a WHERE a.send = s.id AND a.state = 'accepted')) \
-     ORDER BY s.id LIMIT 1";
-const UNDECIDED_OF_ORIGIN: &str = "SELECT s.id FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') \
-     WHERE s.origin = ?1";
-const UNDECIDED: &str = "SELECT t.n, t.notice, t.wait_until, s.org, c.name FROM lanebox_send_try t \
-     CROSS JOIN lanebox_send s ON s.id = t.send CROSS JOIN lanebox_channel c ON c.id = t.channel \
-     WHERE t.send = ?1 AND t.state IN ('intended', 'unknown')";
-const TRY_NOTICE: &str =
-    "UPDATE lanebox_send_try SET notice = ?3 WHERE send = ?1 AND n = ?2 AND state = 'unknown'";
-
-/// Turns what this token intended and nobody decided into unknown. The send that the job must wait
-/// for, if there is one.
-pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Option<SendNo>> {
-    let job = row::job(tx, run.held.job)?.expect("a running job has its row (foreign key)");
-    let origin = job.origin();
-    let vanished = matches!(end, End::Lost { .. });
-    let intended = tx.all(INTENDED_OF_TOKEN, params![origin, run.held.token], |row| {
-        let (send, n): (SendNo, i64) = (row.get(0)?, row.get(1)?);
-        Ok((send, n, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Option<i64>>(4)?))
-    })?;
-    for (send, n, timeout_ms, patience_ms, settle_ms) in intended {
-        // Who vanished may still have a request on the wire.
-        let unknown_at = if vanished { tx.now + timeout_ms } else { tx.now };
-        let next_look = unknown_at + settle_ms.unwrap_or(0);
-        let until = tx.now + patience_ms;
-        tx.run(TRY_UNKNOWN, params![send, n, unknown_at, until, next_look])?;
+impl Ledger for SqliteStore {
+    fn begin(&self, intent: Intent) -> Result<Begun> {
+        check_name("channel", &intent.channel, 128)?;
+        self.writer.write(move |tx| intend::begin(tx, &intent))
     }
-    tx.one(BLOCKING, [origin], |row| row.get(0))
-}
 
-/// The undecided send that a job must wait for, if there is one.
-pub(super) fn blocking(tx: &Tx<'_>, job: JobNo) -> Result<Option<SendNo>> {
-    let job = row::job(tx, job)?.expect("a running job has its row (trigger)");
-    tx.one(BLOCKING, [job.origin()], |row| row.get(0))
-}
+    fn accept(&self, fact: Fact) -> Result<Accepted> {
+        self.writer.write(move |tx| accept::accept(tx, &fact))
+    }
 
-/// Until when a job may wait for this send inside its lane; `None` once a person was told.
-pub(super) fn patience_until(tx: &Tx<'_>, send: SendNo) -> Result<Option<i64>> {
-    let undecided = undecided(tx, send)?;
-    Ok(undecided.and_then(|u| if u.notice.is_none() { u.wait_until } else { None }))
-}
+    fn reject(&self, rejection: Rejection) -> Result<Rejected> {
+        self.writer.write(move |tx| reject::reject(tx, &rejection))
+    }
 
-/// The job of these sends has ended: a person is told of each that nobody decided.
-pub(super) fn notice_undecided(tx: &Tx<'_>, run: &RunningRow) -> Result<()> {
-    let job = row::job(tx, run.held.job)?.expect("a running job has its row (foreign key)");
-    let sends: Vec<SendNo> = tx.all(UNDECIDED_OF_ORIGIN, [job.origin()], |row| row.get(0))?;
-    sends.into_iter().try_for_each(|send| notice_send(tx, send))
-}
+    fn due_looks(&self, after: Option<LookPlace>, most: usize) -> Result<Looks> {
+        let now = self.env.now_ms();
+        self.read(|conn| looked::due(conn, now, after, most))
+    }
 
-/// Opens (or joins) the channel's notice about unknown sends, once per try.
-pub(super) fn notice_send(tx: &Tx<'_>, send: SendNo) -> Result<()> {
-    let Some(Undecided { n, notice: None, org, channel, .. }) = undecided(tx, send)? else {
-        return Ok(());
-    };
-    let notice = notify(
-        tx,
-        &Notice {
-            org,
-            kind: "send.unknown",
-            cause: format!("channel {channel}"),
-            severity: "warn",
-            reason: format!("it is not known whether a message by {channel} went out"),
-            next_step: "look at the provider, then `lanebox resolve SEND --sent`, `--resend` or `--give-up`"
-                .to_owned(),
-            about: Some(("send", send.0)),
-        },
-    )?;
-    tx.run(TRY_NOTICE, params![send, n, notice])?;
-    Ok(())
-}
+    fn looked(&self, at: LookedAt) -> Result<LookedAnswer> {
+        self.writer.write(move |tx| looked::looked(tx, &at))
+    }
 
-/// The one try of a send that nobody has decided.
-#[derive(Debug)]
-struct Undecided {
-    n: i64,
-    notice: Option<NoticeNo>,
-    wait_until: Option<i64>,
-    org: OrgNo,
-    channel: String,
-}
-
-fn undecided(tx: &Tx<'_>, send: SendNo) -> Result<Option<Undecided>> {
-    tx.one(UNDECIDED, [send], |row| {
-        Ok(Undecided {
-            n: row.get(0)?,
-            notice: row.get(1)?,
-            wait_until: row.get(2)?,
-            org: row.get(3)?,
-            channel: row.get(4)?,
+    fn host_read(&self, read: HostRead<'_>) -> Result<()> {
+        let HostRead::Sqlite(read) = read;
+        self.read(|conn| {
+            read(conn);
+            Ok(())
         })
-    })
+    }
+
+    fn resolve(&self, key: SendKey, word: Word, who: &str) -> Result<Resolved> {
+        let who = audit_log::who(who)?;
+        self.writer.write(move |tx| resolve::resolve(tx, key, word, &who))
+    }
+
+    fn order(&self, key: SendKey, who: &str) -> Result<Ordered> {
+        let who = audit_log::who(who)?;
+        self.writer.write(move |tx| once_more::order(tx, key, &who))
+    }
+
+    fn set_channel(&self, change: ChannelChange) -> Result<()> {
+        self.writer.write(move |tx| channel::set_state(tx, &change))
+    }
+
+    fn set_consent(&self, consent: Consent) -> Result<()> {
+        self.writer.write(move |tx| consent::set_consent(tx, &consent))
+    }
+
+    fn set_hold(&self, reason: Option<String>, who: &str) -> Result<()> {
+        let who = audit_log::who(who)?;
+        self.writer.write(move |tx| hold::set_hold(tx, reason.as_deref(), &who))
+    }
 }
+
+#[cfg(test)]
+mod tests;

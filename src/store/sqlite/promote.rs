@@ -2,7 +2,8 @@
 
 use rusqlite::params;
 
-use super::place::{next_of, place, place_keeper};
+use super::await_evidence::park;
+use super::place::{place, place_keeper};
 use super::row::{self, JobRow, Phase, TriedRow};
 use super::tx::Tx;
 use crate::error::Result;
@@ -19,7 +20,6 @@ const SCHEDULED_DUE_OF_LANE: &str =
 const SCHEDULED_DEL: &str = "DELETE FROM lanebox_scheduled WHERE run_at = ?1 AND id = ?2";
 const SCHEDULED_NEXT: &str =
     "SELECT run_at FROM lanebox_scheduled WHERE run_at >= 0 ORDER BY run_at, id LIMIT 1";
-const TRIED_PARK: &str = "UPDATE lanebox_tried SET phase = 'parked', lane = NULL WHERE id = ?1";
 
 /// Keeps a job until `run_at`.
 pub(super) fn schedule(tx: &Tx<'_>, run_at: i64, id: JobNo, lane: Option<LaneNo>) -> Result<()> {
@@ -74,14 +74,7 @@ fn promote_tried(tx: &Tx<'_>, job: &JobRow, tried: &TriedRow) -> Result<()> {
     match (tried.phase, tried.lane) {
         (Phase::Waiting, Some(lane)) => place_keeper(tx, lane, &here),
         (Phase::Waiting, None) => place(tx, &here),
-        // The channel's patience is over: the send stays unknown, but its lane goes on.
-        (Phase::Unknown, lane) => {
-            tx.run(TRIED_PARK, [job.id])?;
-            if let Some(send) = tried.waits_send {
-                super::ledger::notice_send(tx, send)?;
-            }
-            lane.map_or(Ok(()), |lane| next_of(tx, lane, job.org))
-        }
+        (Phase::Unknown, _) => park(tx, job, tried),
         (Phase::Parked, _) => Ok(()),
     }
 }

@@ -271,6 +271,7 @@ fn words_of(end: &End) -> Option<String> {
         End::Retry { error: words, .. }
         | End::Dead(words)
         | End::Veto(words)
+        | End::GivenUp(words)
         | End::Postpone { why: words, .. } => Some(words.clone()),
         End::Lost { .. } => Some(OWN_WORDS.to_owned()),
         End::Done { .. } | End::Unknown | End::HandBack { .. } => None,

@@ -1,0 +1,3 @@
+//! What the tests of the ledger stand on, wherever they are.
+
+pub(crate) mod world;
