@@ -26,7 +26,8 @@ impl Child {
         Child::run(Command::new(binary).uid(user).gid(user).current_dir("/"), part, file)
     }
 
-    fn run(command: &mut Command, part: &str, file: &Path) -> Child {
+    /// Starts a part by a command of the test's own that ends in this binary.
+    pub fn run(command: &mut Command, part: &str, file: &Path) -> Child {
         let mut process = command
             .args(["child::plays_its_part", "--exact", "--nocapture", "--quiet"])
             .env("LANEBOX_PART", part)
@@ -101,6 +102,7 @@ fn plays_its_part() {
         "hold" => crate::start::hold(file),
         "enqueue" => crate::kept::enqueue(file),
         "same keys" => crate::kept::same_keys(file),
+        "fill" => crate::full::fill(file),
         "drain" => crate::drain::drain(file),
         "open existing" => crate::strangers::open_existing(file),
         other => panic!("no part {other}"),

@@ -7,6 +7,7 @@ mod child;
 #[cfg(feature = "cli")]
 mod cli;
 mod drain;
+mod full;
 mod kept;
 mod start;
 mod strangers;

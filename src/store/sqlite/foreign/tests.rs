@@ -42,6 +42,14 @@ fn triggers_and_indexes_on_our_tables_are_refused_by_name() {
 }
 
 #[test]
+fn e40_an_index_of_our_name_that_is_another_is_refused() {
+    let why = refused(
+        "DROP INDEX lanebox_running_lane; CREATE INDEX lanebox_running_lane ON lanebox_running(lane)",
+    );
+    assert!(why.contains("index lanebox_running_lane is not as Lanebox made it"), "{why}");
+}
+
+#[test]
 fn changed_tables_are_refused() {
     let why = refused("ALTER TABLE lanebox_job ADD COLUMN deal INTEGER");
     assert!(why.contains("table lanebox_job is not as Lanebox made it"), "{why}");

@@ -88,3 +88,17 @@ fn nothing_runs_outside_the_transaction() {
     assert!(bench.notes().is_empty());
     bench.works();
 }
+
+#[test]
+fn r5_a_statement_that_answers_rows_is_over_before_the_next_one() {
+    const MOVE: &str = "UPDATE note SET n = n + 100 RETURNING n";
+    let bench = Bench::new();
+    assert!(failed(&bench.eight()).is_empty());
+    let first = bench.store.writer.write(|tx| {
+        let first: Option<i64> = tx.one(MOVE, [], |row| row.get(0))?;
+        assert!(!tx.conn.is_busy(), "a half-read statement would hold the commit up");
+        Ok(first)
+    });
+    assert_eq!(first.expect("stored"), Some(100));
+    assert_eq!(bench.notes(), (100..108).collect::<Vec<_>>());
+}
