@@ -1,5 +1,8 @@
 //! The verbs of processes.
 
+#[cfg(test)]
+mod tests;
+
 use rusqlite::params;
 
 use super::bury::bury;

@@ -56,7 +56,8 @@ fn r4_a_database_in_memory_is_refused() {
 fn a_path_that_names_no_file_is_refused() {
     let dir = directory();
     refused(Path::new(""), "it is empty");
-    refused(dir.path(), "is a directory");
+    fs::create_dir(dir.path().join("inner")).expect("made");
+    refused(&dir.path().join("inner"), "is a directory");
     refused(&dir.path().join("new/"), "names a directory");
     refused(&dir.path().join(".."), "names a directory");
     refused(&dir.path().join("no/such/crm.db"), "does not exist: make it first");

@@ -28,13 +28,13 @@ type Operation = Box<dyn FnOnce(&Tx<'_>) -> Result<()> + Send>;
 
 impl Bench {
     fn new() -> Bench {
-        Bench::with(Durability::Full)
+        Bench::with(Durability::Full, 20)
     }
 
-    fn with(durability: Durability) -> Bench {
+    fn with(durability: Durability, busy_ms: u64) -> Bench {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("crm.db");
-        let how = Opening { durability, busy_ms: 20, ..Opening::default() };
+        let how = Opening { durability, busy_ms, ..Opening::default() };
         // Its clock stands still: whoever waits must not wait for it.
         let env = Env::new(Arc::new(ManualClock::at(1_700_000_000_000)), 7);
         let store = SqliteStore::open(&path, env, &how).expect("opened");

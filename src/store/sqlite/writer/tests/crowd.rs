@@ -33,7 +33,7 @@ fn crowd(bench: &Bench, each: i64) -> Vec<(i64, Result<()>)> {
 #[test]
 fn each_of_many_threads_gets_its_own_answer() {
     for durability in [Durability::Full, Durability::Relaxed] {
-        let bench = Bench::with(durability);
+        let bench = Bench::with(durability, 1_000);
         let told = crowd(&bench, 200);
         assert!(told.iter().all(|(_, answer)| answer.is_ok()));
         let told: BTreeSet<i64> = told.into_iter().map(|(n, _)| n).collect();
@@ -82,7 +82,7 @@ fn level(tx: &Tx<'_>) -> Result<i64> {
 
 #[test]
 fn r13_what_asks_for_a_flush_gets_one_in_a_relaxed_file_too() {
-    let bench = Bench::with(Durability::Relaxed);
+    let bench = Bench::with(Durability::Relaxed, 20);
     let writer = &bench.store.writer;
     assert_eq!(writer.write(level).expect("asked"), 1);
     assert_eq!(writer.write_full(level).expect("asked"), 2);
@@ -93,7 +93,7 @@ fn r13_what_asks_for_a_flush_gets_one_in_a_relaxed_file_too() {
 
 #[test]
 fn r13_what_asks_for_a_flush_does_not_ride_in_a_commit_without_one() {
-    let bench = Bench::with(Durability::Relaxed);
+    let bench = Bench::with(Durability::Relaxed, 20);
     let writer = &bench.store.writer;
     let (relaxed, rider) = std::thread::scope(|scope| {
         let (entered, go) = std::sync::mpsc::channel();
@@ -112,4 +112,37 @@ fn r13_what_asks_for_a_flush_does_not_ride_in_a_commit_without_one() {
     });
     assert_eq!(relaxed.expect("stored"), 1);
     assert_eq!(rider.expect("stored"), 2);
+}
+
+#[test]
+fn r13_one_who_asks_for_a_flush_makes_the_next_commit_one_for_all_who_wait() {
+    let bench = Bench::with(Durability::Relaxed, 20);
+    let writer = &bench.store.writer;
+    let waiting = |n: usize| {
+        while writer.queue.lock().waiting.len() < n {
+            std::thread::yield_now();
+        }
+    };
+    let (before, levels) = std::thread::scope(|scope| {
+        let (entered, go) = std::sync::mpsc::channel();
+        let (leave, left) = std::sync::mpsc::channel();
+        let host = scope.spawn(move || {
+            writer.host(|_| {
+                entered.send(()).expect("heard");
+                left.recv().expect("told");
+                // Neither rides along: one is the host's too, the other asks for a flush.
+                Ok(writer.commits())
+            })
+        });
+        go.recv().expect("it leads");
+        let second = scope.spawn(|| writer.host(level));
+        waiting(1);
+        let third = scope.spawn(|| writer.write_full(level));
+        waiting(2);
+        leave.send(()).expect("it goes on");
+        let before = host.join().expect("no panic").expect("stored");
+        (before, [second, third].map(|one| one.join().expect("no panic").expect("stored")))
+    });
+    assert_eq!(levels, [2, 2]);
+    assert_eq!(writer.commits(), before + 2, "the first host's, and one for both");
 }

@@ -130,11 +130,32 @@ fn a_long_lock_is_an_error_for_all_who_waited_as_long() {
     for answer in &answers {
         assert!(matches!(answer, Err(Error::Busy { waited_ms: 20.. })), "{answer:?}");
     }
-    // Told once, not one deadline after the other: seven did not lead.
-    assert_eq!(answers.len(), 8);
     other.execute_batch("COMMIT").expect("it lets go");
     bench.works();
     assert_eq!(bench.notes(), [100]);
+}
+
+#[test]
+fn a_deadline_is_waited_for_once_and_not_by_one_after_the_other() {
+    let bench = Bench::with(Durability::Full, 0);
+    bench.order(Point::Begin, 0, Fault::Error(ffi::SQLITE_BUSY));
+    assert_eq!(failed(&bench.eight()).len(), 8, "a second leader would have had more luck");
+    bench.works();
+}
+
+#[test]
+fn after_a_storage_error_no_reader_of_before_is_used_again() {
+    let bench = Bench::new();
+    let of_before = |conn: &Connection| {
+        let marked = conn.query_row("PRAGMA cache_size", [], |row| row.get::<_, i64>(0))? == 77;
+        conn.pragma_update(None, "cache_size", 77)?;
+        Ok(marked)
+    };
+    assert!(!bench.store.read(of_before).expect("read"));
+    assert!(bench.store.read(of_before).expect("read"), "the same again");
+    bench.order(Point::Commit, 0, Fault::Ended(ffi::SQLITE_IOERR_READ));
+    assert_eq!(failed(&bench.eight()).len(), 8);
+    assert!(!bench.store.read(of_before).expect("read"), "another one");
 }
 
 #[test]
