@@ -23,10 +23,14 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new() -> Scratch {
+        Scratch::made(Durability::Relaxed)
+    }
+
+    pub(crate) fn made(durability: Durability) -> Scratch {
         let dir = tempfile::tempdir().expect("a directory for the test");
         let scratch =
             Scratch { dir, clock: Arc::new(ManualClock::at(NOW)), seed: AtomicU64::new(1) };
-        drop(scratch.store());
+        drop(scratch.open(durability));
         scratch
     }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::Enqueued;
 use crate::model::job::NewJob;
 use crate::model::lane::Lane;
-use crate::store::sqlite::publish as verb;
+use crate::store::sqlite::{Durability, publish as verb};
 
 fn host(scratch: &Scratch) -> Connection {
     let conn = scratch.raw();
@@ -109,8 +109,8 @@ fn why<T: std::fmt::Debug>(answer: Result<T>) -> String {
 
 #[test]
 fn what_would_make_it_unsafe_is_refused_before_anything_is_written() {
-    let scratch = Scratch::new();
-    let store = scratch.store();
+    let scratch = Scratch::made(Durability::Full);
+    let store = scratch.open(Durability::Full);
     let mut conn = host(&scratch);
     assert!(why(store.publish_in(&conn, &event("a.b"))).contains("begin one"));
 
@@ -129,6 +129,8 @@ fn what_would_make_it_unsafe_is_refused_before_anything_is_written() {
     drop(stale);
 
     let elsewhere = Scratch::new();
+    // Files of one seed are born alike.
+    elsewhere.run("UPDATE lanebox_meta SET file_uuid = randomblob(16)");
     let mut other = host(&elsewhere);
     let tx = other.transaction_with_behavior(TransactionBehavior::Immediate).expect("begun");
     assert!(why(store.publish_in(&tx, &event("a.b"))).contains("another file"));
