@@ -287,8 +287,8 @@ impl Lanebox {
     /// # Errors
     /// [`Error::Setting`] for a mistake in `reactions`; nothing was started.
     pub fn start(&self, mut reactions: Reactions) -> Result<Running> {
-        reactions.check()?;
         let inner = &self.inner;
+        reactions.check(inner.settings.lease_ms)?;
         let process = inner.store.register()?;
         let store: Arc<dyn Store> = inner.store.clone();
         let engine = Engine::new(store, inner.env.clone(), process, inner.settings, &reactions)?;
@@ -299,7 +299,9 @@ impl Lanebox {
         drop(engines);
         let subscriptions = reactions.take_subscriptions();
         let dispatcher = Dispatcher::start(&*inner.store, process, subscriptions)?.0;
-        Running::start(engine.clone(), vec![crate::runtime::dispatch(engine, dispatcher)])
+        let dispatch = crate::runtime::dispatch(engine.clone(), dispatcher);
+        let resolve = crate::runtime::resolve(engine.clone());
+        Running::start(engine, vec![dispatch, resolve])
     }
 }
 

@@ -11,6 +11,7 @@ mod lanebox;
 mod model;
 pub mod people;
 mod runtime;
+pub mod sends;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

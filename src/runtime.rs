@@ -16,7 +16,7 @@ use crate::engine::signal::Stop;
 use crate::error::{Error, Result};
 
 pub use health::{Health, LoopHealth};
-pub(crate) use loops::dispatch;
+pub(crate) use loops::{dispatch, resolve};
 
 /// How long a run may take to answer the signal to stop.
 const GRACE: Duration = Duration::from_millis(500);

@@ -9,11 +9,14 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::engine::Engine;
+use crate::engine::sender::Sender;
 use crate::engine::signal::Signal;
 use crate::error::Error;
 use crate::model::event::NewEvent;
 use crate::model::id::JobId;
 use crate::model::outcome::BoxError;
+use crate::model::send::error::SendError;
+use crate::model::send::receipt::Receipt;
 use crate::store::jobs::{Claimed, Stepped};
 
 /// Host rows that are written with the completion.
@@ -27,14 +30,17 @@ pub struct Ctx<'e> {
     pub(crate) engine: &'e Engine,
     pub(crate) claimed: &'e Claimed,
     pub(crate) signal: &'e Signal,
+    sender: Sender<'e>,
     pub(crate) outbox: RefCell<Vec<NewEvent>>,
     pub(crate) host_rows: RefCell<Vec<HostRows>>,
 }
 
 impl<'e> Ctx<'e> {
     pub(crate) fn new(engine: &'e Engine, claimed: &'e Claimed, signal: &'e Signal) -> Ctx<'e> {
+        let Engine { store, env, channels, .. } = engine;
+        let sender = Sender::new(&**store, env, channels, claimed.held, &claimed.org_name);
         let (outbox, host_rows) = (RefCell::default(), RefCell::default());
-        Ctx { engine, claimed, signal, outbox, host_rows }
+        Ctx { engine, claimed, signal, sender, outbox, host_rows }
     }
 
     /// The org of the job.
@@ -132,6 +138,31 @@ impl<'e> Ctx<'e> {
             Stepped::Kept => Ok(value),
             Stepped::LeaseLost => Err(StepError::LeaseLost),
         }
+    }
+
+    /// Sends through the ledger: intended on the disk before the call, recorded after it. What was
+    /// accepted in an earlier run of this job is not sent again: its receipt comes back. The sends of
+    /// a run are known by their order; a handler whose order may change uses [`Ctx::send_named`].
+    ///
+    /// # Errors
+    /// [`SendError`]: returned from the handler with `?`, also inside another error, it does what it
+    /// says (veto, postpone, wait for evidence, retry, end).
+    pub fn send(&self, channel: &str, recipient: &str, body: &str) -> Result<Receipt, SendError> {
+        self.sender.send(channel, recipient, body)
+    }
+
+    /// Like [`Ctx::send`], known by a name instead of its number.
+    ///
+    /// # Errors
+    /// As [`Ctx::send`].
+    pub fn send_named(
+        &self,
+        name: &str,
+        channel: &str,
+        recipient: &str,
+        body: &str,
+    ) -> Result<Receipt, SendError> {
+        self.sender.send_named(name, channel, recipient, body)
     }
 
     /// Tells people how far the run is: one line, at most 300 characters, shown while it runs.

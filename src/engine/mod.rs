@@ -24,6 +24,7 @@ use crate::error::Result;
 use crate::model::id::{KindNo, ProcessNo};
 use crate::store::Store;
 use bell::Bell;
+use channel::Channels;
 use desk::Desk;
 use reactions::{Handler, Reactions};
 
@@ -42,6 +43,7 @@ pub(crate) struct Engine {
     pub(crate) process: ProcessNo,
     pub(crate) settings: Settings,
     handlers: HashMap<KindNo, Handler>,
+    pub(crate) channels: Channels,
     pub(crate) desk: Mutex<Desk>,
     /// Wakes workers: something to run or to lead.
     pub(crate) wake: Condvar,
@@ -66,7 +68,8 @@ impl Engine {
         }
         let desk = Mutex::new(Desk::new(settings.workers));
         let (wake, pulse, bell) = (Condvar::new(), Condvar::new(), Bell::default());
-        Ok(Engine { store, env, process, settings, handlers, desk, wake, pulse, bell })
+        let channels = reactions.channels().clone();
+        Ok(Engine { store, env, process, settings, handlers, channels, desk, wake, pulse, bell })
     }
 
     /// Something was committed: an idle worker and the loops look.

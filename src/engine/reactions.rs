@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::engine::channel::{Channel, Channels, UnknownSend};
 use crate::engine::ctx::Ctx;
 use crate::engine::dispatcher::Subscription;
 use crate::error::{Error, Result};
@@ -49,6 +50,7 @@ pub(crate) struct Handler {
 pub struct Reactions {
     handlers: BTreeMap<String, Handler>,
     subscriptions: Vec<Subscription>,
+    channels: Channels,
     mistakes: Vec<Error>,
 }
 
@@ -88,6 +90,30 @@ impl Reactions {
         if self.handlers.insert(kind.to_owned(), Handler { policy, run }).is_some() {
             let why = format!("kind {kind} has two handlers");
             self.mistakes.push(Error::Setting { what: "reactions", why });
+        }
+        self
+    }
+
+    /// The way out that [`Ctx::send`] knows by this name.
+    pub fn channel(mut self, name: &str, channel: impl Channel + 'static) -> Reactions {
+        if let Err(mistake) = self.channels.add(name, Arc::new(channel)) {
+            self.mistakes.push(mistake);
+        }
+        self
+    }
+
+    /// Asks the host's own rows about a send whose fate is unknown: `Ok(Some(receipt))` says that it
+    /// went out (a message row of the CRM is evidence). It runs on a connection that cannot write.
+    pub fn recognise(
+        mut self,
+        channel: &str,
+        recognise: impl Fn(&UnknownSend, &rusqlite::Connection) -> Result<Option<String>, BoxError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Reactions {
+        if let Err(mistake) = self.channels.recognise(channel, Arc::new(recognise)) {
+            self.mistakes.push(mistake);
         }
         self
     }
@@ -133,6 +159,11 @@ impl Reactions {
         self
     }
 
+    /// The ways out.
+    pub(crate) fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
     /// The consumers, for the dispatcher.
     pub(crate) fn take_subscriptions(&mut self) -> Vec<Subscription> {
         std::mem::take(&mut self.subscriptions)
@@ -143,9 +174,9 @@ impl Reactions {
     }
 
     /// The first mistake, if there is one.
-    pub(crate) fn check(&mut self) -> Result<()> {
+    pub(crate) fn check(&mut self, lease_ms: i64) -> Result<()> {
         match self.mistakes.is_empty() {
-            true => Ok(()),
+            true => self.channels.check(lease_ms),
             false => Err(self.mistakes.remove(0)),
         }
     }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::Engine;
-use crate::engine::ctx::{Ctx, HostRows};
+use crate::engine::ctx::{Ctx, HostRows, StepError};
 use crate::engine::desk::{Busy, Desk};
 use crate::engine::reactions::Handler;
 use crate::engine::signal::{Signal, Stop};
 use crate::error::Result;
-use crate::model::id::KindNo;
+use crate::model::id::{Held, KindNo};
 use crate::model::job::Policy;
-use crate::model::outcome::{BoxError, Outcome};
+use crate::model::outcome::Outcome;
+use crate::model::send::{self, error::Told};
 use crate::model::text::scrub;
 use crate::model::verdict::End;
 use crate::store::jobs::{Claimed, Ended, Finish, HostWork};
@@ -50,17 +51,19 @@ impl Engine {
             let finish = Finish { held: claimed.held, end, outbox: Vec::new() };
             return self.report(finish, claimed.kind);
         };
-        let ran = run(self, handler, &claimed, &signal);
+        let Some(ran) = run(self, handler, &claimed, &signal) else {
+            // The lease is lost: whoever holds the job now, or the reaper, ends it.
+            return self.dropped(claimed.held);
+        };
         if ran.host_rows.is_empty() {
             return self.report(ran.finish, claimed.kind);
         }
         match self.finish_with_rows(ran) {
             Ok(ended) => {
                 tracing::debug!(?ended, "a run ended with host rows");
-                let replaced = self.desk.lock().leave(claimed.held);
-                self.pulse.notify_all();
+                let goes_on = self.dropped(claimed.held);
                 self.ring();
-                !replaced
+                goes_on
             }
             Err(error) => {
                 let finish = failed_rows(self, handler, &claimed, &error.to_string());
@@ -78,6 +81,14 @@ impl Engine {
         self.store.finish_with(ran.finish, HostWork::Sqlite(&mut write))
     }
 
+    // Nothing of the run waits for a commit.
+    fn dropped(&self, held: Held) -> bool {
+        let replaced = self.desk.lock().leave(held);
+        self.pulse.notify_all();
+        self.wake.notify_one();
+        !replaced
+    }
+
     fn report(&self, finish: Finish, kind: KindNo) -> bool {
         let mut desk = self.desk.lock();
         let replaced = desk.report(finish, kind, self.env.mono_us());
@@ -90,21 +101,21 @@ impl Engine {
 }
 
 /// Runs a claimed job on this thread.
-fn run(engine: &Engine, handler: &Handler, claimed: &Claimed, signal: &Signal) -> Ran {
+fn run(engine: &Engine, handler: &Handler, claimed: &Claimed, signal: &Signal) -> Option<Ran> {
     let ctx = Ctx::new(engine, claimed, signal);
     let answer = catch_unwind(AssertUnwindSafe(|| (handler.run)(&ctx)));
     let wait = backoff(engine, &handler.policy, claimed);
     let now = engine.env.now_ms();
     let end = match answer {
         Ok(Ok(outcome)) => outcome.into_end(now, wait),
-        Ok(Err(error)) => end_of(&error, wait),
+        Ok(Err(error)) => end_of(error.as_ref(), wait)?,
         Err(panic) => Outcome::retry(panic_text(&*panic)).into_end(now, wait),
     };
     let end = scrubbed(stopped(end, signal), &claimed.payload);
     let done = matches!(end, End::Done { .. });
     let outbox = if done { ctx.outbox.take() } else { Vec::new() };
     let host_rows = if done { ctx.host_rows.take() } else { Vec::new() };
-    Ran { finish: Finish { held: claimed.held, end, outbox }, host_rows }
+    Some(Ran { finish: Finish { held: claimed.held, end, outbox }, host_rows })
 }
 
 /// The host rows of a run could not be written, so nothing of its completion was: it is a failure
@@ -121,10 +132,18 @@ fn backoff(engine: &Engine, policy: &Policy, claimed: &Claimed) -> Duration {
 }
 
 // An error of Lanebox's own means what it says, also inside an error of the host's; any other is a
-// failure.
-fn end_of(error: &BoxError, wait: Duration) -> End {
+// failure. `None`: the run is not its job's any more.
+fn end_of(error: &(dyn std::error::Error + 'static), wait: Duration) -> Option<End> {
     let wait_ms = crate::model::job::duration_ms(wait);
-    End::Retry { error: error.to_string(), wait_ms }
+    let mut links = std::iter::successors(Some(error), |error| error.source());
+    if links.any(|link| matches!(link.downcast_ref(), Some(StepError::LeaseLost))) {
+        return None;
+    }
+    match send::error::end_of(error, wait_ms) {
+        Some(Told::End(end)) => Some(end),
+        Some(Told::Drop) => None,
+        None => Some(End::Retry { error: error.to_string(), wait_ms }),
+    }
 }
 
 // Who answered the signal of a stopping process has not failed.

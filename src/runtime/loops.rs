@@ -10,6 +10,7 @@ use super::health::LoopHealth;
 use super::{Alive, Loop, Next, Shared, spawn as spawn_thread, work};
 use crate::engine::Engine;
 use crate::engine::dispatcher::{Dispatcher, Step};
+use crate::engine::resolver::{self, Again};
 use crate::error::Result;
 
 /// How often a loop looks for what other processes did.
@@ -43,6 +44,22 @@ pub(crate) fn dispatch(engine: Arc<Engine>, mut dispatcher: Dispatcher) -> Loop 
         })
     };
     Loop { name: "dispatch", step: Box::new(step) }
+}
+
+/// The loop that settles sends whose fate is unknown.
+pub(crate) fn resolve(engine: Arc<Engine>) -> Loop {
+    let step = move || {
+        let (again, woken) = resolver::tick(&*engine.store, &engine.channels)?;
+        if woken > 0 {
+            engine.ring();
+        }
+        Ok(match again {
+            Again::Now => Next::Now,
+            Again::At(at) => Next::After(until(&engine, at)),
+            Again::OnBell => Next::After(IDLE),
+        })
+    };
+    Loop { name: "resolve", step: Box::new(step) }
 }
 
 fn until(engine: &Engine, at: i64) -> Duration {

@@ -7,7 +7,7 @@ use crate::model::job::{Enqueued, NewJob};
 use crate::model::outcome::BoxError;
 use crate::model::verdict::End;
 use crate::store::bus::{Dispatch, Dispatched};
-use crate::store::ledger::{ChannelChange, Consent};
+use crate::store::ledger::{Accepted, ChannelChange, Consent, Fact};
 
 /// Verbs on jobs. Each is one savepoint's worth, answered after the commit that carried it.
 pub(crate) trait Jobs {
@@ -56,6 +56,9 @@ pub(crate) trait Within {
 
     /// Opens, pauses, downs or archives a channel of an org.
     fn set_channel(&self, change: &ChannelChange) -> Result<()>;
+
+    /// Records that a try was accepted.
+    fn accept(&self, fact: &Fact) -> Result<Accepted>;
 
     /// The connection that the transaction is on.
     fn connection(&self) -> &rusqlite::Connection;

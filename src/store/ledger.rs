@@ -98,7 +98,7 @@ pub(crate) struct Fact {
 /// What became of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Accepted {
+pub enum Accepted {
     /// The send is accepted.
     Now,
     /// It was known already.
@@ -207,7 +207,7 @@ pub(crate) enum LookedAnswer {
 
 /// A person's word about an unknown try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
+pub enum Word {
     /// It went out.
     Sent,
     /// Send it again, whatever became of it.
@@ -219,17 +219,18 @@ pub(crate) enum Word {
 /// What became of a person's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Resolved {
+pub enum Resolved {
     Now,
     /// The try is not unknown (any more): nothing was changed. A second click ends here.
     NotUnknown,
+    /// No try has this key: nothing was changed.
     UnknownKey,
 }
 
 /// What became of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Ordered {
+pub enum Ordered {
     /// The next run of its job sends it once more.
     Now,
     /// An order is pending already: a second click ends here.
@@ -240,8 +241,10 @@ pub(crate) enum Ordered {
     NotNeeded,
     /// There is a newer try of this send: order by its key.
     Superseded {
+        /// Its newest try.
         newest: SendKey,
     },
+    /// No try has this key: nothing was changed.
     UnknownKey,
 }
 

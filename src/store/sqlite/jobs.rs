@@ -3,7 +3,8 @@
 use super::round::Care;
 use super::tx::Tx;
 use super::{
-    SqliteStore, audit_log, channel, consent, end, enqueue, names, order, publish, round, row, step,
+    SqliteStore, accept, audit_log, channel, consent, end, enqueue, names, order, publish, round,
+    row, step,
 };
 use crate::error::{Error, Result};
 use crate::model::event::{NewEvent, Published};
@@ -13,7 +14,7 @@ use crate::model::text::{check_json, check_name};
 use crate::store::jobs::{
     Cancelled, Ended, Finish, HostWork, Jobs, Requeued, Round, Rounded, Stepped, Within,
 };
-use crate::store::ledger::{ChannelChange, Consent};
+use crate::store::ledger::{Accepted, ChannelChange, Consent, Fact};
 
 impl Jobs for SqliteStore {
     fn kind(&self, name: &str) -> Result<KindNo> {
@@ -108,6 +109,10 @@ impl Within for Tx<'_> {
 
     fn set_channel(&self, change: &ChannelChange) -> Result<()> {
         self.savepoint(|| channel::set_state(self, change))
+    }
+
+    fn accept(&self, fact: &Fact) -> Result<Accepted> {
+        self.savepoint(|| accept::accept(self, fact))
     }
 
     fn connection(&self) -> &rusqlite::Connection {
