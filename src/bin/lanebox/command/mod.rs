@@ -46,8 +46,7 @@ pub enum Command {
     Doctor(doctor::Doctor),
     /// The main job, with real processes: a message comes in, exactly one reply goes out
     #[cfg(feature = "demo")]
-    #[command(subcommand)]
-    Demo(crate::demo::DemoCommand),
+    Demo(crate::demo::DemoArgs),
 }
 
 /// An open file, and where answers go.
@@ -75,7 +74,7 @@ impl Session {
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         #[cfg(feature = "demo")]
-        Command::Demo(command) => crate::demo::run(command),
+        Command::Demo(args) => crate::demo::run(args),
         Command::Init(init) => init.run(cli),
         command => on_a_file(command, &Session::open(cli)?),
     }

@@ -17,7 +17,7 @@ use super::input::{InputArgs, Webhook};
 use super::log::{Answer, FedMessage, FeederRecord, Log};
 use super::post::Poster;
 use super::webhook::{self, Happening};
-use streams::streams;
+pub use streams::streams;
 
 /// Options of the hidden `demo feed`.
 #[derive(Debug, clap::Args)]
@@ -30,13 +30,17 @@ pub struct FeedArgs {
     /// The log of what was acknowledged: JSON lines, each on disk before the next post
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
+    /// Wait so long before each post but the first of its stream
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pace_ms: u64,
 }
 
 /// Feeds all webhooks, then prints how many were acknowledged and refused.
 pub fn run(args: &FeedArgs) -> anyhow::Result<()> {
     let webhooks = args.input.load()?;
     let log = Mutex::new(Log::open(&args.log)?);
-    let tally = feed(&webhooks, &args.url, &log, clock::pause)?;
+    let tally =
+        feed(&webhooks, &args.url, &log, Duration::from_millis(args.pace_ms), clock::pause)?;
     println!("{}", json!({"acknowledged": tally.acknowledged, "refused": tally.refused}));
     Ok(())
 }
@@ -54,12 +58,13 @@ fn feed(
     webhooks: &[Webhook],
     url: &str,
     log: &Mutex<Log>,
+    pace: Duration,
     pause: fn(Duration),
 ) -> anyhow::Result<Tally> {
     std::thread::scope(|scope| {
         let feeding: Vec<_> = streams(webhooks)
             .into_iter()
-            .map(|stream| scope.spawn(move || feed_stream(&stream, url, log, pause)))
+            .map(|stream| scope.spawn(move || feed_stream(&stream, url, log, pace, pause)))
             .collect();
         let mut sum = Tally::default();
         for stream in feeding {
@@ -75,11 +80,15 @@ fn feed_stream(
     stream: &[&Webhook],
     url: &str,
     log: &Mutex<Log>,
+    pace: Duration,
     pause: fn(Duration),
 ) -> anyhow::Result<Tally> {
     let poster = Poster::new(url, pause);
     let mut tally = Tally::default();
-    for webhook in stream {
+    for (nth, webhook) in stream.iter().enumerate() {
+        if nth > 0 && !pace.is_zero() {
+            pause(pace);
+        }
         let delivery = poster.post(&webhook.body);
         let at_ms = clock::now_ms();
         let what = if delivery.is_acknowledged() {

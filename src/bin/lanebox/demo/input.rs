@@ -5,6 +5,7 @@ mod say;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
@@ -41,6 +42,20 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
+    /// The same options for another process of the demo.
+    pub fn to_args(&self) -> Vec<OsString> {
+        let mut args = vec!["--seed".into(), self.seed.to_string().into()];
+        if let Some(path) = &self.input {
+            args.extend(["--input".into(), path.into()]);
+        }
+        for (option, value) in [("--contacts", self.contacts), ("--messages", self.messages)] {
+            if let Some(value) = value {
+                args.extend([option.into(), value.to_string().into()]);
+            }
+        }
+        args
+    }
+
     /// The webhooks that these options ask for.
     pub fn load(&self) -> anyhow::Result<Vec<Webhook>> {
         match (&self.input, self.contacts, self.messages) {

@@ -50,13 +50,14 @@ mod lost;
 mod picture;
 mod report;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use std::path::PathBuf;
 
 use anyhow::bail;
 
 use evidence::Evidence;
+pub use lost::Survivor;
 pub use report::Report;
 
 /// Options of `demo judge`.

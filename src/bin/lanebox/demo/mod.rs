@@ -1,23 +1,40 @@
-//! `lanebox demo`: the main job, with real processes. Here is its outside world: the webhooks that
-//! come in, the feeder that posts them, the provider that takes the replies, and their logs.
+//! `lanebox demo`: the main job, with real processes. Its outside world is here (the webhooks that
+//! come in, the feeder that posts them, the provider that takes the replies, and their logs), who
+//! plays it and treats it badly, and who judges it from its files alone.
 
 mod clock;
 mod feeder;
+mod halts;
 mod input;
 mod judge;
 mod log;
+mod orchestrate;
 mod post;
 mod provider;
 mod serve;
+mod settings;
 mod webhook;
 
 use std::io::{self, Write};
 
 use serde_json::json;
 
+use orchestrate::{PlayArgs, leash};
+
+/// The demo itself, or one of its parts.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Example:\n  lanebox demo --kills 8 --contacts 40 --messages 4 --json")]
+pub struct DemoArgs {
+    #[command(flatten)]
+    play: PlayArgs,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
 /// The parts of the demo, each a process of its own.
 #[derive(Debug, clap::Subcommand)]
-pub enum DemoCommand {
+enum Part {
     /// Show the webhooks that the demo plays, one a line: a start for a file of your own
     #[command(after_help = "Example:\n  lanebox demo webhooks --contacts 3 > mine.jsonl")]
     Webhooks(WebhooksArgs),
@@ -42,13 +59,20 @@ pub struct WebhooksArgs {
     explain: bool,
 }
 
-/// Runs one part.
-pub fn run(command: &DemoCommand) -> anyhow::Result<()> {
-    match command {
-        DemoCommand::Webhooks(args) => show(args),
-        DemoCommand::Judge(args) => judge::run(args),
-        DemoCommand::Provider(args) => provider::run(args),
-        DemoCommand::Feed(args) => feeder::run(args),
+/// Runs the demo, or one part of it.
+pub fn run(args: &DemoArgs) -> anyhow::Result<()> {
+    match &args.part {
+        None => orchestrate::run(&args.play),
+        Some(Part::Webhooks(args)) => show(args),
+        Some(Part::Judge(args)) => judge::run(args),
+        Some(Part::Provider(args)) => {
+            leash::wear();
+            provider::run(args)
+        }
+        Some(Part::Feed(args)) => {
+            leash::wear();
+            feeder::run(args)
+        }
     }
 }
 

@@ -27,7 +27,8 @@ use super::post::Poster;
 use super::{clock, serve};
 use graph::GraphError;
 pub use graph::recipient;
-use holds::{Held, Holds, Point};
+use holds::Holds;
+pub use holds::{Held, Point};
 use intake::Intake;
 
 /// What the provider does for a sender that does not know whether it has sent.

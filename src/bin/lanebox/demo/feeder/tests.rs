@@ -65,7 +65,7 @@ fn webhook(line: usize, from: &[&str], text: &str) -> Webhook {
 
 fn feed_all(webhooks: &[Webhook], receiver: &Receiver, path: &Path) -> Tally {
     let log = Mutex::new(Log::open(path).unwrap());
-    feed(webhooks, &receiver.url, &log, |_| {}).unwrap()
+    feed(webhooks, &receiver.url, &log, Duration::ZERO, |_| {}).unwrap()
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How many faults of one figure are told; the rest are only counted.
 const TOLD: u64 = 20;
 
 /// The four figures that must be 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     Lost,
@@ -29,7 +29,7 @@ impl Figure {
 }
 
 /// One thing that must not have happened. It names ids; never a contact or a text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     pub figure: Figure,
     /// The provider's id of the inbound message.

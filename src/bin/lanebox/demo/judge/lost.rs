@@ -1,5 +1,7 @@
 //! What did not go out, and whether anybody knows of it.
 
+use serde::{Deserialize, Serialize};
+
 use super::accepts::Delivered;
 use super::database::{Turn, TurnEnd};
 use super::fault::{Fault, Faults, Figure};
@@ -23,7 +25,7 @@ pub struct Outcome {
 }
 
 /// A message that was replied to although its worker vanished.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivor {
     pub message: String,
     /// The job's public id, for `lanebox trace`.

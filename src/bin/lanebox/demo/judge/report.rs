@@ -3,7 +3,7 @@
 use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::log::Blow;
 use super::database::StaleEnd;
@@ -14,7 +14,7 @@ use super::lost::{self, Survivor};
 use super::{accepts, lanes, picture};
 
 /// All that `demo judge` says.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
     /// Events in the database, duplicates left out.
     pub events: u64,
@@ -36,9 +36,11 @@ pub struct Report {
     pub vetoed: u64,
     /// Of the lost ones, those whose job still waits or runs.
     pub still_waiting: u64,
-    /// Processes killed, by the demo's own log.
+    /// Workers killed, by the demo's own log.
     pub kills: u64,
-    /// Processes frozen past their lease, by the demo's own log.
+    /// Times that the receiver was killed, by the same.
+    pub receiver_kills: u64,
+    /// Workers frozen, by the same.
     pub freezes: u64,
     pub jobs_dead: u64,
     pub notices_open: u64,
@@ -73,7 +75,10 @@ impl Report {
 
         let counts = evidence.database.counts;
         let elapsed_ms = evidence.elapsed_ms();
-        let blows = |what| evidence.blows.iter().filter(|blow| blow.what == what).count() as u64;
+        let blows = |what, who: &str| {
+            let all = evidence.blows.iter();
+            all.filter(|blow| blow.what == what && blow.who.starts_with(who)).count() as u64
+        };
         let accepts = evidence.accepts.len();
         Self {
             events: counts.events,
@@ -88,8 +93,9 @@ impl Report {
             noticed: outcome.noticed,
             vetoed: outcome.vetoed,
             still_waiting: outcome.still_waiting,
-            kills: blows(Blow::Kill),
-            freezes: blows(Blow::Freeze),
+            kills: blows(Blow::Kill, "worker"),
+            receiver_kills: blows(Blow::Kill, "receiver"),
+            freezes: blows(Blow::Freeze, "worker"),
             jobs_dead: counts.jobs_dead,
             notices_open: counts.notices_open,
             elapsed_ms,
@@ -115,6 +121,15 @@ impl Report {
         guilty.map(|(count, name)| format!("{count} {name}")).collect()
     }
 
+    /// The lanes over time with their legend; empty if nothing ran.
+    pub fn picture(&self) -> String {
+        if self.lanes_over_time.is_empty() {
+            return String::new();
+        }
+        let lines = self.lanes_over_time.join("\n");
+        format!("lanes over {} ms\n{lines}\n       {}\n", self.elapsed_ms, picture::LEGEND)
+    }
+
     fn rows(&self) -> [[String; 3]; 16] {
         let row = |name: &str, figure: &dyn ToString, meaning: &str| {
             [name.to_owned(), figure.to_string(), meaning.to_owned()]
@@ -134,7 +149,7 @@ impl Report {
             row("overlapped", &self.overlapped, "must be 0"),
             row("unknown", &self.unknown_open, "sends whose fate nobody knows yet"),
             row("dead / notices", &pair(self.jobs_dead, self.notices_open), "jobs / not resolved"),
-            row("kills / freezes", &pair(self.kills, self.freezes), "of the demo's processes"),
+            row("kills / freezes", &pair(self.kills, self.freezes), "of workers"),
             row("survived", &self.survived, "replied although a worker vanished"),
             row("lanes / at once", &pair(self.lanes, self.lanes_in_parallel), "contacts"),
             row("took", &self.elapsed_ms, &speed),
@@ -154,11 +169,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.lanes_over_time.is_empty() {
-            writeln!(f, "lanes over {} ms", self.elapsed_ms)?;
-            for line in &self.lanes_over_time {
-                writeln!(f, "{line}")?;
-            }
-            writeln!(f, "       {}\n", picture::LEGEND)?;
+            writeln!(f, "{}", self.picture())?;
         }
         write!(f, "{}", self.table())?;
         if let Some(Survivor { message, job, losses }) = &self.survivor {

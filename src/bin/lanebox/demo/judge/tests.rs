@@ -4,7 +4,7 @@
 mod files;
 mod lanes;
 mod lost;
-mod scene;
+pub mod scene;
 mod stale;
 mod unexpected;
 

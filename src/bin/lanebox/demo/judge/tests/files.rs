@@ -44,18 +44,25 @@ fn a_whole_line_that_is_no_record_is_an_error() {
 #[test]
 fn kills_and_freezes_are_counted_from_the_demos_own_log() {
     let mut scene = Scene::new();
-    for what in [Blow::Kill, Blow::Freeze, Blow::Thaw, Blow::Kill] {
+    let [kill, freeze, thaw] = [Blow::Kill, Blow::Freeze, Blow::Thaw];
+    for (what, who) in [
+        (kill, "worker-1"),
+        (freeze, "worker-2"),
+        (thaw, "worker-2"),
+        (kill, "worker-2"),
+        (kill, "receiver"),
+    ] {
         scene.blows.push(BlowRecord {
             at_ms: 1,
             what,
-            who: "worker-1".to_owned(),
+            who: who.to_owned(),
             pid: 1,
             point: "after_claim".to_owned(),
             message: None,
         });
     }
     let report = scene.judge();
-    assert_eq!((report.kills, report.freezes), (2, 1));
+    assert_eq!((report.kills, report.receiver_kills, report.freezes), (2, 1, 1));
 }
 
 #[test]

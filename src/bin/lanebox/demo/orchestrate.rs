@@ -1,0 +1,203 @@
+//! `lanebox demo`: plays the main job with real processes, treats them badly, and has it judged.
+
+mod act;
+mod cast;
+mod child;
+mod control;
+pub mod leash;
+mod plan;
+mod stage;
+mod strike;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+
+use super::feeder;
+use super::input::InputArgs;
+use super::judge::Survivor;
+use super::log::Blow;
+use super::provider::Mode;
+use super::settings;
+use act::Outcome;
+use cast::{Script, WORKERS};
+use plan::Planned;
+use stage::Stage;
+use summary::Summary;
+
+/// About how long a kill and a freeze take: traffic is spread over that time.
+const KILL_MS: u64 = 500;
+const FREEZE_MS: u64 = 1_600;
+
+/// Options of `demo` itself.
+#[derive(Debug, clap::Args)]
+pub struct PlayArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Kill workers so often, dealt over the modes; with them come two freezes, and kills of the
+    /// receiver
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    kills: usize,
+    /// Play this provider only, instead of all three in turn
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
+    /// Keep all files in this directory, which must be new or empty
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Plant a fault that the judge must see
+    #[cfg(feature = "sabotage")]
+    #[arg(long, value_enum)]
+    sabotage: Option<Sabotage>,
+}
+
+/// Faults that can be planted.
+#[cfg(feature = "sabotage")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Sabotage {
+    BlindRetry,
+    AckEarly,
+    NoLane,
+    NoToken,
+    StepLess,
+}
+
+#[cfg(feature = "sabotage")]
+impl Sabotage {
+    fn name(self) -> String {
+        name_of(&self)
+    }
+}
+
+fn mode_name(mode: Mode) -> String {
+    name_of(&mode)
+}
+
+fn name_of(value: &impl ValueEnum) -> String {
+    let named = value.to_possible_value();
+    named.map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Plays, judges and tells.
+///
+/// # Errors
+///
+/// A process that failed, or a demo that did not keep its word. The files are kept then, and named.
+pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
+    // Bad input is told before anything is started.
+    let webhooks = args.input.load()?;
+    let longest = feeder::streams(&webhooks).iter().map(Vec::len).max().unwrap_or(1);
+    let modes = args.mode.map_or_else(|| Mode::value_variants().to_vec(), |mode| vec![mode]);
+    let plan = plan::deal(args.kills, modes.len(), args.input.seed);
+    let stage = Stage::set(args.dir.as_deref())?;
+    let dir = stage.dir().to_owned();
+    tell_settings(args, webhooks.len(), &dir);
+
+    let mut acts = Vec::new();
+    for (&mode, blows) in modes.iter().zip(&plan) {
+        let name = mode_name(mode);
+        let script = Script {
+            dir: stage.act(&name)?,
+            mode,
+            input: args.input.clone(),
+            pace_ms: pace_ms(blows, longest),
+            #[cfg(feature = "sabotage")]
+            sabotage: args.sabotage,
+        };
+        let played = act::play(script, blows, &|line| eprintln!("{name:>8}: {line}"));
+        acts.push(played.with_context(|| format!("mode {name}; files are in {}", dir.display()))?);
+    }
+    finish(args, stage, &acts)
+}
+
+fn finish(args: &PlayArgs, stage: Stage, acts: &[Outcome]) -> anyhow::Result<()> {
+    let dir = stage.dir().to_owned();
+    if !args.json {
+        println!("{}", story(acts, &dir)?);
+    }
+    let guilty = Summary { acts, kept: None }.guilty();
+    let cleared = guilty.is_empty() && stage.clear()?;
+    let summary = Summary { acts, kept: (!cleared).then_some(dir.as_path()) };
+    if args.json {
+        println!("{}", summary.json());
+    } else {
+        println!("{}\n\n{}", summary.table(), next_steps(summary.kept));
+    }
+    if !guilty.is_empty() {
+        let guilty = guilty.join("; ");
+        bail!("the demo did not keep its word: {guilty}; its files are in {}", dir.display());
+    }
+    Ok(())
+}
+
+fn tell_settings(args: &PlayArgs, webhooks: usize, dir: &Path) {
+    eprintln!(
+        "{webhooks} webhooks, seed {}, {} kills, {WORKERS} workers; {}; files in {}",
+        args.input.seed,
+        args.kills,
+        settings::told(),
+        dir.display()
+    );
+}
+
+/// Spreads each stream of webhooks over the time that the blows of an act take.
+fn pace_ms(blows: &[Planned], longest: usize) -> u64 {
+    let needed: u64 = blows
+        .iter()
+        .map(|blow| match blow.what {
+            Blow::Freeze => FREEZE_MS,
+            _ => KILL_MS,
+        })
+        .sum();
+    needed / longest.max(1) as u64
+}
+
+/// The lanes of the act in which most was survived, all faults, and one message's way.
+fn story(acts: &[Outcome], dir: &Path) -> anyhow::Result<String> {
+    let mut story = String::new();
+    let Some(act) = acts.iter().max_by_key(|act| act.report.survived) else {
+        return Ok(story);
+    };
+    let name = mode_name(act.mode);
+    story += &format!("lanes over time, mode {name}\n{}\n", act.report.picture());
+    for act in acts {
+        for fault in &act.report.faults {
+            story += &format!("{}: {fault}\n", mode_name(act.mode));
+        }
+    }
+    if let Some(survivor) = &act.report.survivor {
+        let Survivor { message, job, losses } = survivor;
+        story +=
+            &format!("\nmessage {message} was answered once, though {losses} worker(s) died\n");
+        story += &trace(job, &dir.join(&name).join("demo.db"))?;
+    }
+    Ok(story)
+}
+
+/// What `lanebox trace` tells of a job.
+fn trace(job: &str, db: &Path) -> anyhow::Result<String> {
+    let traced = std::process::Command::new(std::env::current_exe()?)
+        .args(["trace", job, "--db"])
+        .arg(db)
+        .output()?;
+    let told = if traced.status.success() { traced.stdout } else { traced.stderr };
+    Ok(format!("{}\n", String::from_utf8_lossy(&told).trim_end()))
+}
+
+fn next_steps(kept: Option<&Path>) -> String {
+    let look = match kept {
+        None => "look into the files: lanebox demo --dir ./demo".to_owned(),
+        Some(dir) => format!("look into the files: ls {}/*", dir.display()),
+    };
+    format!(
+        "What to try next\n  {look}\n  more of it: lanebox demo --kills 8 --contacts 40 --messages 4\
+         \n  your own traffic: lanebox demo webhooks > mine.jsonl; lanebox demo --input mine.jsonl"
+    )
+}
