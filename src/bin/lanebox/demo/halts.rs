@@ -66,11 +66,9 @@ struct State {
     ended: bool,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "for the worker and the receiver"))]
 impl Halts {
     /// Listens on stdin, on a thread of its own, and tells on stdout. `at_end` runs on that thread
     /// when stdin ends.
-    #[expect(dead_code, reason = "for the worker and the receiver")]
     pub fn listen(at_end: impl FnOnce() + Send + 'static) -> Arc<Self> {
         let halts = Arc::new(Self::new(Box::new(io::stdout())));
         let hears = Arc::clone(&halts);

@@ -2,6 +2,7 @@
 //! come in, the feeder that posts them, the provider that takes the replies, and their logs), who
 //! plays it and treats it badly, and who judges it from its files alone.
 
+mod agent;
 mod clock;
 mod feeder;
 mod halts;
@@ -11,9 +12,12 @@ mod log;
 mod orchestrate;
 mod post;
 mod provider;
+mod receiver;
 mod serve;
 mod settings;
 mod webhook;
+mod whatsapp;
+mod worker;
 
 use std::io::{self, Write};
 
@@ -45,6 +49,12 @@ enum Part {
     /// Plays the provider (started by the demo itself)
     #[command(hide = true)]
     Provider(provider::ProviderArgs),
+    /// Plays the receiver of webhooks (started by the demo itself)
+    #[command(hide = true)]
+    Receiver(receiver::ReceiverArgs),
+    /// Plays a worker (started by the demo itself)
+    #[command(hide = true)]
+    Worker(worker::WorkerArgs),
     /// Plays the inbound traffic (started by the demo itself)
     #[command(hide = true)]
     Feed(feeder::FeedArgs),
@@ -69,6 +79,8 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<()> {
             leash::wear();
             provider::run(args)
         }
+        Some(Part::Receiver(args)) => receiver::run(args),
+        Some(Part::Worker(args)) => worker::run(args),
         Some(Part::Feed(args)) => {
             leash::wear();
             feeder::run(args)

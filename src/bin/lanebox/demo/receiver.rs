@@ -1,0 +1,111 @@
+//! The receiver: takes a webhook, records what it tells in one transaction, and answers 200 after the commit.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use lanebox::{BoxError, Evidence, Lanebox, NewEvent, SendKey, Transaction};
+use serde_json::json;
+
+use super::halts::{HaltPoint, Halts};
+use super::serve;
+use super::webhook::{self, Happening, Inbound, Status};
+use super::whatsapp::CHANNEL;
+
+/// The one org of the demo.
+pub const ORG: &str = "acme";
+
+#[derive(Debug, clap::Args)]
+pub struct ReceiverArgs {
+    /// The Lanebox file
+    #[arg(long)]
+    db: PathBuf,
+    /// Where to listen
+    #[arg(long)]
+    listen: SocketAddr,
+}
+
+/// What a request works with.
+struct Desk {
+    lanebox: Lanebox,
+    halts: Arc<Halts>,
+}
+
+pub fn run(args: &ReceiverArgs) -> anyhow::Result<()> {
+    let halts = Halts::listen(|| std::process::exit(0));
+    let lanebox = Lanebox::builder(&args.db).busy_deadline(Duration::from_secs(5)).open()?;
+    let listener = serve::bind(args.listen)?;
+    serve::announce(&listener)?;
+    let router = Router::new()
+        .route("/webhook", post(take))
+        .layer(DefaultBodyLimit::max(webhook::MAX_BODY))
+        .with_state(Arc::new(Desk { lanebox, halts }));
+    serve::run(listener, router)
+}
+
+async fn take(State(desk): State<Arc<Desk>>, body: Bytes) -> (StatusCode, String) {
+    let taken = tokio::task::spawn_blocking(move || record(&desk, &body)).await;
+    taken.unwrap_or_else(|panic| (StatusCode::INTERNAL_SERVER_ERROR, panic.to_string()))
+}
+
+fn record(desk: &Desk, body: &[u8]) -> (StatusCode, String) {
+    let happenings = match webhook::parse(body) {
+        Ok(happenings) => happenings,
+        Err(refusal) => return (StatusCode::BAD_REQUEST, refusal.to_string()),
+    };
+    let recorded =
+        desk.lanebox.transaction(|tx| happenings.iter().try_for_each(|one| note(tx, one)));
+    desk.halts.reach(HaltPoint::Halfway, first_message(&happenings), None);
+    match recorded {
+        Ok(()) => (StatusCode::OK, String::new()),
+        // Not 200: the sender posts it again.
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+    }
+}
+
+fn first_message(happenings: &[Happening]) -> &str {
+    let inbound = happenings.iter().find_map(|one| match one {
+        Happening::Inbound(inbound) => Some(inbound.wamid.as_str()),
+        _ => None,
+    });
+    inbound.unwrap_or("")
+}
+
+fn note(tx: &Transaction<'_>, happening: &Happening) -> Result<(), BoxError> {
+    match happening {
+        Happening::Inbound(inbound) => message(tx, inbound),
+        Happening::Status(status) => status_of(tx, status),
+        Happening::Ignored { .. } => Ok(()),
+    }
+}
+
+// A STOP withdraws consent in the transaction that records its message, before the 200.
+fn message(tx: &Transaction<'_>, inbound: &Inbound) -> Result<(), BoxError> {
+    let event = NewEvent::new(ORG, "message.received")
+        .entity("message", &inbound.wamid)
+        .subject(&inbound.from)
+        .payload(&json!({
+            "contact": inbound.from, "message": inbound.wamid, "text": inbound.text, "stop": inbound.is_stop,
+        }))
+        .dedupe(&inbound.wamid);
+    let _recorded = tx.publish(event)?;
+    if inbound.is_stop {
+        tx.withdraw_consent(ORG, &inbound.from, CHANNEL, &format!("message {}", inbound.wamid))?;
+    }
+    Ok(())
+}
+
+// A status that carries our key is evidence that the provider accepted the send.
+fn status_of(tx: &Transaction<'_>, status: &Status) -> Result<(), BoxError> {
+    let key = status.biz_opaque_callback_data.as_deref().and_then(|key| key.parse().ok());
+    if let Some(key) = key.map(SendKey) {
+        let _settled = tx.evidence(CHANNEL, key, Some(&status.wamid), Evidence::Status)?;
+    }
+    Ok(())
+}
