@@ -15,11 +15,12 @@ use crate::store::ledger::{
 impl Ledger for SqliteStore {
     fn begin(&self, intent: Intent) -> Result<Begun> {
         check_name("channel", &intent.channel, 128)?;
-        self.writer.write(move |tx| intend::begin(tx, &intent))
+        // On the disk before the call, whatever the file's durability; so is what became of it.
+        self.writer.write_full(move |tx| intend::begin(tx, &intent))
     }
 
     fn accept(&self, fact: Fact) -> Result<Accepted> {
-        self.writer.write(move |tx| accept::accept(tx, &fact))
+        self.writer.write_full(move |tx| accept::accept(tx, &fact))
     }
 
     fn reject(&self, rejection: Rejection) -> Result<Rejected> {
@@ -45,7 +46,7 @@ impl Ledger for SqliteStore {
 
     fn resolve(&self, key: SendKey, word: Word, who: &str) -> Result<Resolved> {
         let who = audit_log::who(who)?;
-        self.writer.write(move |tx| resolve::resolve(tx, key, word, &who))
+        self.writer.write_full(move |tx| resolve::resolve(tx, key, word, &who))
     }
 
     fn order(&self, key: SendKey, who: &str) -> Result<Ordered> {
