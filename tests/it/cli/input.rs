@@ -95,6 +95,80 @@ fn j16_names_and_numbers_out_of_bounds_are_refused_before_anything_is_stored() {
 }
 
 #[test]
+fn a_fact_is_recorded_once_and_shown_in_full() {
+    let cli = Cli::new();
+    let args = [
+        "publish",
+        "message.received",
+        r#"{"text": "hello"}"#,
+        "--org",
+        "acme",
+        "--entity",
+        "message:wamid.1",
+        "--subject",
+        "+4915112345678",
+        "--dedupe",
+        "wamid.1",
+        "--metadata",
+        r#"{"via":"shell"}"#,
+        "--occurred",
+        "2026-05-01T08:00:00Z",
+    ];
+    let first = cli.json(&args);
+    assert_eq!(first["answer"], "new");
+    let second = cli.json(&args);
+    assert_eq!((&second["answer"], &second["id"]), (&"duplicate".into(), &first["id"]));
+    let id = first["id"].as_str().expect("an id");
+    let event = cli.json(&["events", id]);
+    assert_eq!(
+        (&event["payload"]["text"], &event["metadata"]["via"]),
+        (&"hello".into(), &"shell".into())
+    );
+    assert_eq!(
+        (&event["entity_id"], &event["occurred_at"]),
+        (&"wamid.1".into(), &1_777_622_400_000_i64.into())
+    );
+    let text = cli.run(&["events", id]);
+    assert!(text.ok().contains(r#"{"text": "hello"}"#) && text.out.contains("+49…78"), "{text:?}");
+    assert!(cli.run(&["events"]).ok().contains("message:wamid.1"));
+    let conflict =
+        cli.run(&["publish", "message.received", "--org", "acme", "--dedupe", "wamid.1"]);
+    assert!(conflict.refused().contains("the first one stands"), "{conflict:?}");
+    assert_eq!(cli.value("SELECT count(*) FROM lanebox_event"), "1");
+}
+
+#[test]
+fn a_fact_that_breaks_a_rule_is_refused_whole() {
+    let cli = Cli::new();
+    let long = "x".repeat(600);
+    for (args, stdin) in [
+        (&["publish", "message"][..], ""),
+        (&["publish", "Message.Received"], ""),
+        (&["publish", "message.received."], ""),
+        (&["publish", ""], ""),
+        (&["publish", "message.received", "[1]"], ""),
+        (&["publish", "message.received", "{"], ""),
+        (&["publish", "message.received", "-"], "{\"a\":\"\0\"}"),
+        (&["publish", "message.received", "--metadata", "{"], ""),
+        (&["publish", "message.received", "--metadata", "7"], ""),
+        (&["publish", "message.received", "--subject", &long], ""),
+        (&["publish", "message.received", "--dedupe", ""], ""),
+        (&["publish", "message.received", "--entity", "message:"], ""),
+    ] {
+        let answer = cli.fed(&[args, &["--org", "acme"]].concat(), stdin.as_bytes());
+        assert!(answer.refused().contains("nothing was stored"), "{args:?}: {answer:?}");
+    }
+    let orgless = cli.run(&["publish", "message.received", "--org", ""]);
+    assert!(orgless.refused().contains("nothing was stored"), "{orgless:?}");
+    assert!(
+        cli.run(&["publish", "a.b", "--org", "x", "--entity", "wamid.1"])
+            .misused()
+            .contains("type:id")
+    );
+    assert_eq!(cli.value("SELECT count(*) FROM lanebox_event"), "0");
+}
+
+#[test]
 fn wrong_use_is_told_with_help_and_exit_code_2() {
     let cli = Cli::new();
     for args in [

@@ -1,5 +1,7 @@
 //! Traces: what came of what, as a tree.
 
+use lanebox::{Consumer, NewEvent, Start};
+
 use super::*;
 
 #[test]
@@ -41,4 +43,36 @@ fn what_is_not_in_the_file_is_said() {
         let answer = cli.run(&["trace", "--", id]);
         assert!(answer.refused().contains("in this file; nothing was changed"), "{answer:?}");
     }
+}
+
+// The whole way: a fact, its consumer's job, what that published with its end, and who saw that.
+#[test]
+fn a_message_is_traced_to_what_was_published_because_of_it() {
+    let cli = Cli::new();
+    let lanebox = cli.lanebox();
+    let (ran, runs) = mpsc::channel();
+    let wants = Consumer::new("echo", "message.received").start(Start::Beginning);
+    let reactions = Reactions::new().consume(wants, move |ctx, event| {
+        ctx.publish(NewEvent::new("acme", "message.sent").subject("+4915112345678"))?;
+        ran.send(event.id()).expect("the test waits");
+        Ok::<_, lanebox::Error>(Outcome::Done)
+    });
+    let running = lanebox.start(reactions).expect("started");
+    let args = ["publish", "message.received", "--org", "acme", "--subject", "+4915112345678"];
+    let id = cli.json(&args)["id"].clone();
+    let heard = runs.recv_timeout(Duration::from_secs(30)).expect("the consumer heard it");
+    assert_eq!(heard.to_string(), id.as_str().expect("an id"));
+    let _ = running.stop(Duration::from_secs(10));
+
+    let text = cli.run(&["trace", &heard.to_string()]);
+    let lines: Vec<&str> = text.ok().lines().collect();
+    assert!(lines[0].starts_with(&format!("event message.received {heard} +49…78  done")));
+    assert!(lines[1].starts_with("  consumer echo  took it"), "{lines:?}");
+    assert!(lines[2].starts_with("    job consume.echo ") && lines[2].ends_with("  done"));
+    assert!(lines[2].contains(" in lane echo/+49…78"), "{lines:?}");
+    assert!(lines[3].starts_with("      attempt 1  done"), "{lines:?}");
+    assert!(lines[4].starts_with("      event message.sent "), "{lines:?}");
+    let sent = cli.json(&["events", "--kind", "message.sent"])["events"][0]["id"].clone();
+    let upward = cli.json(&["trace", sent.as_str().expect("an id")]);
+    assert_eq!(upward["events"][0]["id"], id);
 }

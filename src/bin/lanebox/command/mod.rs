@@ -8,6 +8,7 @@ mod init;
 mod jobs;
 mod lanes;
 mod notices;
+mod publish;
 mod requeue;
 mod sends;
 mod stats;
@@ -22,6 +23,8 @@ use crate::output::Out;
 pub enum Command {
     /// Make a file, or bring an older one forward
     Init(init::Init),
+    /// Record a fact
+    Publish(publish::Publish),
     /// Accept a job
     Enqueue(enqueue::Enqueue),
     /// List events, or show one
@@ -82,6 +85,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
 
 fn on_a_file(command: &Command, session: &Session) -> anyhow::Result<()> {
     match command {
+        Command::Publish(command) => command.run(session),
         Command::Enqueue(command) => command.run(session),
         Command::Events(command) => command.run(session),
         Command::Jobs(command) => command.run(session),
