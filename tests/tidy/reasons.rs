@@ -6,11 +6,26 @@ use crate::{holds, tells_apart};
 #[test]
 fn a_silenced_lint_has_its_reason_beside_it() {
     holds(silenced);
-    let good = "#[expect(dead_code, reason = \"each bench uses its part\")]\nfn f() {}";
-    tells_apart(silenced, "src/a.rs", "#[allow(dead_code)]\nfn f() {}", good);
-    tells_apart(silenced, "src/a.rs", "#[expect(\n    unused\n)]", "#[allow(unused)] // for now");
-    tells_apart(silenced, "src/a.rs", "#![allow(unused)]", "// For now.\n#![allow(unused)]");
-    tells_apart(silenced, "src/a.rs", "#[cfg_attr(test, allow(unused))]", "let s = r.allow(a);");
+    let good = "#[expect(missing_docs, reason = \"each bench uses its part\")]\nfn f() {}";
+    tells_apart(silenced, "src/a.rs", "#[allow(missing_docs)]\nfn f() {}", good);
+    tells_apart(
+        silenced,
+        "src/a.rs",
+        "#[expect(\n    missing_docs\n)]",
+        "#[allow(missing_docs)] // for now",
+    );
+    tells_apart(
+        silenced,
+        "src/a.rs",
+        "#![allow(missing_docs)]",
+        "// For now.\n#![allow(missing_docs)]",
+    );
+    tells_apart(
+        silenced,
+        "src/a.rs",
+        "#[cfg_attr(test, allow(missing_docs))]",
+        "let s = r.allow(a);",
+    );
 }
 
 #[test]
@@ -20,7 +35,7 @@ fn an_invariant_says_why_it_holds() {
     for bad in ["x.expect(\"clamped\");", "x.expect(\"the lock\");", "x.expect(&why);"] {
         tells_apart(invariants, "src/a.rs", bad, good);
     }
-    tells_apart(invariants, "src/a.rs", "x.expect(\n    \"bad\",\n)", "#[expect(unused)]");
+    tells_apart(invariants, "src/a.rs", "x.expect(\n    \"bad\",\n)", "#[expect(missing_docs)]");
     assert_eq!(invariants(&Source::new("src/a/tests.rs", "x.expect(\"row\");")), [""; 0]);
 }
 
