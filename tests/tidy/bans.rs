@@ -103,6 +103,15 @@ fn sql_hides_no_conflict_and_reads_no_clock() {
 }
 
 #[test]
+fn every_change_says_which_rows() {
+    holds(changes);
+    for bad in ["UPDATE a SET b = 1", "DELETE FROM a"] {
+        let sql = |end: &str| format!("const A: &str = \"{bad}{end}\";");
+        tells_apart(changes, "src/store/sqlite/a.rs", &sql(""), &sql(" WHERE id = ?1"));
+    }
+}
+
+#[test]
 fn write_transactions_begin_immediate() {
     holds(begins);
     let (bad, good) = ("f(\"BEGIN\");", "f(\"BEGIN IMMEDIATE\");");
@@ -144,18 +153,22 @@ fn sql(source: &Source) -> Vec<String> {
     findings
 }
 
+fn changes(source: &Source) -> Vec<String> {
+    let change = |text: &str| text.starts_with("UPDATE ") || text.starts_with("DELETE FROM ");
+    let ours = source.path.starts_with("src/");
+    let all = source.texts().filter(|(_, text)| ours && change(text) && !text.contains("WHERE"));
+    all.map(|(at, _)| source.finding(at, "a change says which rows: WHERE")).collect()
+}
+
 fn begins(source: &Source) -> Vec<String> {
-    let mut findings = Vec::new();
-    for literal in source.literals.iter().filter(|literal| !source.is_test(literal.start)) {
-        let text = source.text[literal.clone()].trim_matches(['r', '#', '"']).to_uppercase();
-        let plain = text.strip_prefix("BEGIN").is_some_and(|rest| {
+    let plain = |text: &str| {
+        text.to_uppercase().strip_prefix("BEGIN").is_some_and(|rest| {
             !rest.starts_with(" IMMEDIATE") && !rest.starts_with(char::is_alphabetic)
-        });
-        if plain && source.path.starts_with("src/store/") {
-            findings.push(source.finding(literal.start, "a transaction of ours begins IMMEDIATE"));
-        }
-    }
-    findings
+        })
+    };
+    let of_store = source.path.starts_with("src/store/");
+    let plain = source.texts().filter(|(_, text)| of_store && plain(text));
+    plain.map(|(at, _)| source.finding(at, "a transaction of ours begins IMMEDIATE")).collect()
 }
 
 fn left_over(source: &Source) -> Vec<String> {

@@ -76,16 +76,12 @@ fn behind_the_seam(source: &Source) -> Vec<String> {
     let why = "the store is used by its traits, not as store::sqlite";
     let named = source.says("store::sqlite").map(|at| (at, why));
     let why = "SQL text stands in the store, behind a verb";
-    let sql = source.literals.iter().filter(|at| is_sql(&source.text[(*at).clone()]));
-    let findings = named.chain(sql.map(|at| (at.start, why)));
-    findings
-        .filter(|(at, _)| !source.is_test(*at))
-        .map(|(at, why)| source.finding(at, why))
-        .collect()
+    let sql = source.texts().filter(|(_, text)| is_sql(text)).map(|(at, _)| (at, why));
+    let findings = named.chain(sql).filter(|(at, _)| !source.is_test(*at));
+    findings.map(|(at, why)| source.finding(at, why)).collect()
 }
 
-fn is_sql(literal: &str) -> bool {
-    let text = literal.trim_start_matches(['r', '#', '"']).trim_start();
+fn is_sql(text: &str) -> bool {
     ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "PRAGMA ", "BEGIN"]
         .iter()
         .any(|verb| text.starts_with(verb))

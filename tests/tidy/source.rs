@@ -68,6 +68,12 @@ impl Source {
         self.text[at..literal.start].trim().is_empty().then(|| &self.text[literal.clone()])
     }
 
+    /// The texts of strings outside test code, without their quotes.
+    pub fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
+        let texts = self.literals.iter().filter(|literal| !self.is_test(literal.start));
+        texts.map(|at| (at.start, self.text[at.clone()].trim_matches(['r', '#', '"']).trim()))
+    }
+
     pub fn line_of(&self, at: usize) -> usize {
         self.text[..at].matches('\n').count() + 1
     }
