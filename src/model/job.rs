@@ -270,7 +270,8 @@ pub(crate) fn millis(at: OffsetDateTime) -> i64 {
 /// The time of the caller's that these milliseconds since 1970 name.
 pub(crate) fn instant(ms: i64) -> OffsetDateTime {
     let ms = ms.clamp(0, 253_402_300_799_999);
-    OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).expect("clamped")
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000)
+        .expect("clamped to years 1970 to 9999")
 }
 
 pub(crate) fn duration_ms(d: Duration) -> i64 {

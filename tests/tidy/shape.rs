@@ -1,7 +1,7 @@
 //! Every room is small: lengths of files and functions, widths of lines, a first line that says
 //! what a file is for, and names that say what stands in it.
 
-use crate::source::{Source, is_word};
+use crate::source::{Source, block_end, is_word};
 use crate::{holds, tells_apart};
 
 const LINES_OF_A_FILE: usize = 400;
@@ -60,7 +60,7 @@ fn file_length(source: &Source) -> Vec<String> {
 fn function_lengths(source: &Source) -> Vec<String> {
     let mut findings = Vec::new();
     for at in source.says("fn ") {
-        let lines = body_end(&source.code[at..]).map_or(1, |end| {
+        let lines = block_end(&source.code[at..]).map_or(1, |end| {
             let function = &source.code[at..at + end];
             function.matches('\n').count() + 1
         });
@@ -70,23 +70,6 @@ fn function_lengths(source: &Source) -> Vec<String> {
         }
     }
     findings
-}
-
-/// Where the function that the code begins with ends; `None` if it has no body.
-fn body_end(code: &str) -> Option<usize> {
-    let (mut brackets, mut braces) = (0, 0);
-    for (at, c) in code.char_indices() {
-        match c {
-            '(' | '[' => brackets += 1,
-            ')' | ']' => brackets -= 1,
-            ';' if brackets == 0 && braces == 0 => return None,
-            '{' => braces += 1,
-            '}' if braces == 1 => return Some(at),
-            '}' => braces -= 1,
-            _ => {}
-        }
-    }
-    None
 }
 
 fn widths(source: &Source) -> Vec<String> {

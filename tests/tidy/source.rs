@@ -15,7 +15,8 @@ pub struct Source {
     pub comments: String,
     /// Where strings and characters stand, quotes included.
     pub literals: Vec<Range<usize>>,
-    tests_from: usize,
+    /// Where test code stands.
+    tests: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -39,17 +40,17 @@ impl Source {
             }
             at += length;
         }
-        let tests_from = match is_test_path(path) {
-            true => 0,
-            false => code.find("#[cfg(test)]\nmod tests {").unwrap_or(usize::MAX),
+        let tests = match path.starts_with("tests/") {
+            true => whole(),
+            false => test_items(&code).collect(),
         };
         let (path, text) = (path.to_owned(), text.to_owned());
-        Source { path, text, code, comments, literals, tests_from }
+        Source { path, text, code, comments, literals, tests }
     }
 
     /// Whether the byte stands in test code.
     pub fn is_test(&self, at: usize) -> bool {
-        at >= self.tests_from
+        self.tests.iter().any(|tests| tests.contains(&at))
     }
 
     /// The places where the code says this, not as a part of a longer word.
@@ -91,8 +92,61 @@ pub static TREE: LazyLock<Vec<Source>> = LazyLock::new(|| {
         files(&Path::new(ROOT).join(folder), &mut found);
     }
     assert!(found.len() > 50, "only {} files under {ROOT}", found.len());
+    let tests: Vec<String> = found.iter().flat_map(test_files).collect();
+    for source in &mut found {
+        let inside = |path: &String| source.path.strip_prefix(path).is_some_and(is_module_end);
+        if tests.iter().any(inside) {
+            source.tests = whole();
+        }
+    }
     found
 });
+
+/// All of a file is test code.
+fn whole() -> Vec<Range<usize>> {
+    std::iter::once(0..usize::MAX).collect()
+}
+
+/// Where items stand that are compiled for tests only.
+fn test_items(code: &str) -> impl Iterator<Item = Range<usize>> {
+    code.match_indices("#[cfg(test)]").map(|(at, _)| {
+        let item = &code[at..];
+        let end = block_end(item).or_else(|| item.find(';')).unwrap_or(item.len());
+        at..at + end
+    })
+}
+
+/// Modules in files of their own that the source declares for tests only, as `src/store/tests`.
+fn test_files(source: &Source) -> Vec<String> {
+    let folder = source.path.trim_end_matches(".rs");
+    let folder =
+        ["/mod", "/lib", "/main"].iter().find_map(|end| folder.strip_suffix(end)).unwrap_or(folder);
+    let items = test_items(&source.code).map(|item| &source.code[item]);
+    let names = items.filter(|item| !item.contains('{')).filter_map(|item| item.split_once("mod "));
+    names.map(|(_, name)| format!("{folder}/{}", name.trim())).collect()
+}
+
+/// Whether a path that went on like this is the module's file, or stands in its folder.
+fn is_module_end(rest: &str) -> bool {
+    rest == ".rs" || rest.starts_with('/')
+}
+
+/// Where the block of the item ends that the code begins with; `None` if it has none.
+pub fn block_end(code: &str) -> Option<usize> {
+    let (mut brackets, mut braces) = (0, 0);
+    for (at, c) in code.char_indices() {
+        match c {
+            '(' | '[' => brackets += 1,
+            ')' | ']' => brackets -= 1,
+            ';' if brackets == 0 && braces == 0 => return None,
+            '{' => braces += 1,
+            '}' if braces == 1 => return Some(at),
+            '}' => braces -= 1,
+            _ => {}
+        }
+    }
+    None
+}
 
 fn files(folder: &Path, found: &mut Vec<Source>) {
     for entry in std::fs::read_dir(folder).expect("a folder of the package") {
@@ -108,13 +162,6 @@ fn files(folder: &Path, found: &mut Vec<Source>) {
             found.push(Source::new(&name.replace('\\', "/"), &text));
         }
     }
-}
-
-fn is_test_path(path: &str) -> bool {
-    path.starts_with("tests/")
-        || path.contains("/tests/")
-        || path.ends_with("/tests.rs")
-        || path.contains("/conformance/")
 }
 
 pub fn is_word(c: char) -> bool {
@@ -206,4 +253,17 @@ fn code_comments_and_literals_are_told_apart() {
     assert!(source.comments.contains(r#"// a "comment""#) && source.comments.contains(r#""z" */"#));
     assert_eq!([source.code.len(), source.comments.len()], [source.text.len(); 2]);
     assert_eq!(source.line_of(source.text.len()), 3);
+}
+
+#[test]
+fn test_code_is_told_by_its_declarations() {
+    let text = "fn a() {}\n#[cfg(test)]\npub(crate) mod scratch;\n#[cfg(test)]\nfn b() { c() }\n\
+                fn d() {}\n#[cfg(test)]\nmod tests {\n    fn e() { f(); }\n}\nfn g() {}\n";
+    let source = Source::new("src/store/mod.rs", text);
+    let is_test = |name| source.says(name).all(|at| source.is_test(at));
+    assert_eq!(["a", "c", "d", "f", "g"].map(is_test), [false, true, false, true, false]);
+    assert_eq!(test_files(&source), ["src/store/scratch"]);
+    let hook = Source::new("src/hook.rs", "#[cfg(test)]\nmod tests;");
+    assert_eq!(test_files(&hook), ["src/hook/tests"]);
+    assert!(TREE.iter().any(|file| file.path.starts_with("src/") && file.is_test(0)));
 }

@@ -45,7 +45,7 @@ pub(super) fn settle(
     let case = |event, org| Case { watch, event, org, attempts: 0, apart };
     let step = |event: EventSeq, holder: Option<ProcessNo>| {
         let row = params![watch.consumer, position, watch.generation, routing, event, holder];
-        Ok::<_, crate::Error>(tx.run(SUSPECT_STEP, row)? > 0)
+        Ok::<_, crate::error::Error>(tx.run(SUSPECT_STEP, row)? > 0)
     };
     match (&suspect.next, made) {
         (Next::Pass, _) => {
