@@ -228,6 +228,3 @@ fn insist<T>(write: impl Fn() -> Result<T>) -> Result<T> {
     }
     answer
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,6 +2,11 @@
 //! every state and every verb, what the schema refuses, the plans of all statements, and the
 //! scenarios that the store alone can show.
 
+mod cost;
+mod matrix;
+mod plans;
 mod random;
 mod reference;
+mod refused;
 mod tables;
+mod world;

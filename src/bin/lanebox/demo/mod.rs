@@ -18,7 +18,6 @@ mod settings;
 mod webhook;
 mod whatsapp;
 mod worker;
-mod wrong;
 
 use std::io::{self, Write};
 

@@ -86,9 +86,7 @@ impl Rig {
     }
 
     pub(super) fn intend(&mut self) -> Option<Choice> {
-        let open = |id| self.model.sends.iter().any(|send| send.job == id && send.is_open());
-        let running = self.model.running().map(|(job, _)| job.id).filter(|id| !open(*id));
-        let running: Vec<i64> = running.collect();
+        let running: Vec<i64> = self.model.running().map(|(job, _)| job.id).collect();
         let id = self.random.choice(running)?;
         let org = self.model.job(id).org;
         let token = self.model.held(id).expect("it runs").token;

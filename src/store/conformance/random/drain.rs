@@ -1,14 +1,12 @@
 //! At the end of a run every obstacle is taken away, and everything must come to its end: no lane
 //! stays closed, no job is forgotten (R29, R30).
 
-use super::choose::LEASE_MS;
+use super::choose::{Choice, LEASE_MS, Said};
 use super::rig::Rig;
 use crate::model::id::{KindNo, LaneNo};
 use crate::model::verdict::End;
 use crate::store::jobs::{Ask, Finish, Handled, Reap, Round};
 use crate::store::sqlite::door::Step;
-
-use super::choose::Said;
 
 impl Rig {
     /// Lifts pauses and caps, decides every send, lets time pass, and works until nothing is left.
@@ -22,11 +20,11 @@ impl Rig {
             if self.model.jobs.iter().all(|job| job.has_ended()) {
                 return;
             }
-            let decided = self.decide_sends();
+            let mut choices = self.resume_lanes();
+            choices.extend(self.decide_sends());
             let reap = self.pass_of(Round { reap: Some(Reap::Expired), ..Round::default() });
             let finish = self.pass_of(Round { finish: self.all_done(), ..Round::default() });
             let claim = self.pass_of(Round { claim: Some(self.ask_for_all()), ..Round::default() });
-            let mut choices = decided;
             choices.extend([reap, finish, claim]);
             self.run(choices);
             self.pass(1, false);
@@ -47,16 +45,21 @@ impl Rig {
             (self.model.org_mut(id).cap, self.model.org_mut(id).paused) = (None, false);
         }
         (self.model.cap, self.model.paused) = (256, false);
-        let mut choices = vec![self.said(Step::Sql(sql.to_owned()), Said::Nothing)];
-        let paused: Vec<i64> = self.model.pauses.keys().copied().collect();
-        for lane in paused {
-            self.model.resume_lane(lane);
-            choices.push(self.said(Step::ResumeLane(LaneNo(lane)), Said::Nothing));
-        }
-        self.run(choices);
+        let opened = self.said(Step::Sql(sql.to_owned()), Said::Nothing);
+        self.run(vec![opened]);
     }
 
-    fn decide_sends(&mut self) -> Vec<super::choose::Choice> {
+    // Again and again: a run that is lost now may stop its lane by its death.
+    fn resume_lanes(&mut self) -> Vec<Choice> {
+        let paused: Vec<i64> = self.model.pauses.keys().copied().collect();
+        let resume = |lane| {
+            self.model.resume_lane(lane);
+            self.said(Step::ResumeLane(LaneNo(lane)), Said::Nothing)
+        };
+        paused.into_iter().map(resume).collect()
+    }
+
+    fn decide_sends(&mut self) -> Vec<Choice> {
         let sends = 0..self.model.sends.len();
         let open: Vec<usize> = sends.filter(|at| self.model.sends[*at].is_open()).collect();
         open.into_iter().flat_map(|send| self.settle_send(send)).collect()

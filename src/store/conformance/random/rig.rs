@@ -12,13 +12,14 @@ use crate::model::job::Enqueued;
 use crate::store::conformance::reference::accept::Accepted;
 use crate::store::conformance::reference::{Model, Org, Process};
 use crate::store::conformance::tables::{self, Tables};
+use crate::store::conformance::world;
+
 use crate::store::jobs::{Claimed, Jobs, Lost};
 use crate::store::processes::Processes;
 use crate::store::sqlite::door::{Answer, Step};
 use crate::store::sqlite::{Opening, SqliteStore};
 
-/// Monday, 2026-01-05, 08:00 UTC.
-pub(super) const MORNING: i64 = 1_767_600_000_000;
+pub(super) use crate::store::conformance::world::MORNING;
 pub(super) const PATIENCE_MS: i64 = 900_000;
 pub(super) const KINDS: [&str; 6] =
     ["plain", "yielding", "stopping", "cancelling", "bounded", "capped"];
@@ -38,7 +39,7 @@ pub(super) struct Rig {
     ids: Vec<JobId>,
     trace: VecDeque<String>,
     dir: tempfile::TempDir,
-    boots: usize,
+    boots: u64,
 }
 
 impl Rig {
@@ -68,9 +69,11 @@ impl Rig {
         let path = self.dir.path().join("lanebox.db");
         let how = Opening { durability: Durability::Relaxed, ..Opening::default() };
         for i in 0..2 {
-            let env = Env::new(self.clock.clone(), self.seed * 10 + i);
+            let env = Env::new(self.clock.clone(), self.seed * 1000 + self.boots * 10 + i);
             let store = SqliteStore::open(&path, env, &how);
-            self.handles.push(store.expect("it opens"));
+            let store = store.expect("it opens");
+            store.on_writer(world::guard);
+            self.handles.push(store);
         }
         for handle in [0, 0, 1] {
             self.register(handle);
