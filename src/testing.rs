@@ -20,6 +20,13 @@ pub fn finished(lanebox: &crate::Lanebox) -> usize {
     lanebox.store().count("SELECT count(*) FROM lanebox_finished")
 }
 
+/// Plants a fault in this process: a run ends its job although it does not hold it any more. The
+/// judge of the demo must see it.
+#[cfg(feature = "sabotage")]
+pub fn ignore_tokens() {
+    crate::store::sqlite::sabotage::IGNORE_TOKENS.store(true, std::sync::atomic::Ordering::SeqCst);
+}
+
 /// The bare store with one holder of leases and no threads, for benches of the write path.
 pub struct Bare {
     store: SqliteStore,

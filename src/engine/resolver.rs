@@ -7,11 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::engine::channel::{Channel, Channels, Lookup, UnknownSend};
 use crate::error::Result;
 use crate::model::id::SendKey;
-use crate::model::send::{Evidence, Witness};
+use crate::model::send::Witness;
 use crate::store::Store;
-use crate::store::ledger::{
-    Accepted, Fact, HostRead, Look, LookPlace, LookedAnswer, LookedAt, Looks,
-};
+use crate::store::ledger::{Fact, HostRead, Look, LookPlace, LookedAnswer, LookedAt, Looks};
 
 /// Looks of one pass.
 const PASS: usize = 64;
@@ -164,16 +162,5 @@ fn ask(code: &dyn Channel, key: SendKey) -> Lookup {
     }
 }
 
-/// Evidence that arrived by itself: an echo or a delivery status that carries our key, or the
-/// host's own word. Never fenced; evidence after the job's end changes the send and its notice,
-/// never the job.
-pub(crate) fn evidence(
-    store: &dyn Store,
-    key: SendKey,
-    receipt: Option<&str>,
-    source: Evidence,
-) -> Result<Accepted> {
-    let receipt = receipt.map(str::to_owned);
-    let witness = Witness::Evidence(source);
-    store.accept(Fact { key, channel: None, receipt, witness })
-}
+#[cfg(test)]
+mod tests;

@@ -228,3 +228,6 @@ fn insist<T>(write: impl Fn() -> Result<T>) -> Result<T> {
     }
     answer
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,6 +61,8 @@ mod round;
 mod route_note;
 mod route_retry;
 mod row;
+#[cfg(feature = "sabotage")]
+pub(crate) mod sabotage;
 #[cfg(test)]
 pub(crate) mod scratch;
 mod sends;

@@ -18,6 +18,7 @@ mod settings;
 mod webhook;
 mod whatsapp;
 mod worker;
+mod wrong;
 
 use std::io::{self, Write};
 

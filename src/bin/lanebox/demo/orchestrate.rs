@@ -21,7 +21,6 @@ use clap::ValueEnum;
 use super::feeder;
 use super::input::InputArgs;
 use super::judge::Survivor;
-use super::log::Blow;
 use super::provider::Mode;
 use super::settings;
 use act::Outcome;
@@ -30,9 +29,9 @@ use plan::Planned;
 use stage::Stage;
 use summary::Summary;
 
-/// About how long a kill and a freeze take: traffic is spread over that time.
-const KILL_MS: u64 = 500;
-const FREEZE_MS: u64 = 1_600;
+/// About how long a blow takes from its moment on: traffic is spread over that time. It stands
+/// still during a freeze.
+const BLOW_MS: usize = 400;
 
 /// Options of `demo` itself.
 #[derive(Debug, clap::Args)]
@@ -149,14 +148,7 @@ fn tell_settings(args: &PlayArgs, webhooks: usize, dir: &Path) {
 
 /// Spreads each stream of webhooks over the time that the blows of an act take.
 fn pace_ms(blows: &[Planned], longest: usize) -> u64 {
-    let needed: u64 = blows
-        .iter()
-        .map(|blow| match blow.what {
-            Blow::Freeze => FREEZE_MS,
-            _ => KILL_MS,
-        })
-        .sum();
-    needed / longest.max(1) as u64
+    (blows.len() * BLOW_MS / longest.max(1)) as u64
 }
 
 /// The lanes of the act in which most was survived, all faults, and one message's way.

@@ -8,6 +8,7 @@ use ureq::Agent;
 
 use super::provider::Mode;
 use super::settings::PATIENCE;
+use super::wrong::Wrong;
 
 /// Its name, for handlers and consent.
 pub const CHANNEL: &str = "whatsapp";
@@ -22,11 +23,12 @@ pub struct WhatsApp {
     agent: Agent,
     url: String,
     mode: Mode,
+    wrong: Wrong,
 }
 
 impl WhatsApp {
     /// `name` is the user agent: the provider's log tells the workers apart by it.
-    pub fn new(url: &str, mode: Mode, name: &str) -> WhatsApp {
+    pub fn new(url: &str, mode: Mode, name: &str, wrong: Wrong) -> WhatsApp {
         let agent = Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
@@ -36,7 +38,7 @@ impl WhatsApp {
             .proxy(None)
             .user_agent(name)
             .build();
-        WhatsApp { agent: agent.into(), url: url.to_owned(), mode }
+        WhatsApp { agent: agent.into(), url: url.to_owned(), mode, wrong }
     }
 
     fn post(&self, letter: &Letter<'_>) -> Result<(u16, Value), ureq::Error> {
@@ -60,6 +62,9 @@ impl WhatsApp {
 impl Channel for WhatsApp {
     fn abilities(&self) -> Abilities {
         let abilities = Abilities::new(TIMEOUT).patience(PATIENCE);
+        if self.wrong.blind_retry() {
+            return abilities.lookup_after(Duration::from_millis(1));
+        }
         match self.mode {
             Mode::Dedupe => abilities.dedupes_for(DEDUPES_FOR),
             Mode::Lookup => abilities.lookup_after(SETTLE),
@@ -84,6 +89,9 @@ impl Channel for WhatsApp {
     }
 
     fn lookup(&self, key: SendKey) -> Lookup {
+        if self.wrong.blind_retry() {
+            return Lookup::NotFound;
+        }
         if self.mode != Mode::Lookup {
             return Lookup::CannotTell;
         }

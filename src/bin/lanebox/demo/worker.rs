@@ -19,6 +19,7 @@ use super::halts::{HaltPoint, Halts};
 use super::provider::Mode;
 use super::settings::{BUSY_DEADLINE, LEASE, SUSPECT_WAIT};
 use super::whatsapp::{CHANNEL, WhatsApp};
+use super::wrong::Wrong;
 
 /// How long a worker that is told to end waits for its runs.
 const GRACE: Duration = Duration::from_secs(3);
@@ -37,9 +38,8 @@ pub struct WorkerArgs {
     /// Tells the workers apart in the provider's log
     #[arg(long)]
     name: String,
-    #[cfg(feature = "sabotage")]
-    #[arg(long, value_enum)]
-    sabotage: Option<super::orchestrate::Sabotage>,
+    #[command(flatten)]
+    wrong: Wrong,
 }
 
 /// One inbound message to be answered, in its contact's lane.
@@ -65,6 +65,7 @@ pub fn run(args: &WorkerArgs) -> anyhow::Result<()> {
         // The main thread may have ended before: then nobody is left to be told.
         let _ = ended.send(());
     });
+    args.wrong.plant();
     let lanebox = Lanebox::builder(&args.db)
         .workers(8)
         .lease(LEASE)
@@ -82,7 +83,8 @@ pub fn run(args: &WorkerArgs) -> anyhow::Result<()> {
 }
 
 fn reactions(args: &WorkerArgs, halts: Arc<Halts>) -> Reactions {
-    let channel = WhatsApp::new(&args.provider, args.mode, &args.name);
+    let wrong = args.wrong;
+    let channel = WhatsApp::new(&args.provider, args.mode, &args.name, wrong);
     let hears = |key: &str, event: &str| Consumer::new(key, event).start(Start::Beginning);
     let often = Policy::default()
         .backoff(lanebox::Backoff::exponential(Duration::from_millis(200), Duration::from_secs(2)));
@@ -91,8 +93,10 @@ fn reactions(args: &WorkerArgs, halts: Arc<Halts>) -> Reactions {
         .consume(hears("sentiment", "message.received").policy(often), sentiment)
         .consume(hears("follow_up.cancel", "message.received"), cancel_follow_up)
         .consume(hears("agent.request", "message.received"), request_turn)
-        .route(hears("agent.dispatch", "ai_agent.dispatch_requested"), turn_of)
-        .on(move |ctx, turn: InboundTurn| answer(ctx, &turn, &halts))
+        .route(hears("agent.dispatch", "ai_agent.dispatch_requested"), move |event| {
+            turn_of(event, wrong)
+        })
+        .on(move |ctx, turn: InboundTurn| answer(ctx, &turn, &halts, wrong))
 }
 
 // Fails often and retries: nobody else waits for it.
@@ -124,20 +128,35 @@ fn request_turn(ctx: &Ctx<'_>, event: &Event) -> Result<Outcome, BoxError> {
     Ok(Outcome::Done)
 }
 
-fn turn_of(event: &Event) -> Result<Vec<NewJob>, BoxError> {
+fn turn_of(event: &Event, wrong: Wrong) -> Result<Vec<NewJob>, BoxError> {
     let turn: InboundTurn = event.payload_as()?;
     let contact = turn.contact.clone();
-    Ok(vec![NewJob::new(&turn).subject(contact)])
+    let job = if wrong.no_lane() {
+        NewJob::raw(InboundTurn::KIND, serde_json::to_string(&turn)?, Lane::NONE)
+    } else {
+        NewJob::new(&turn)
+    };
+    Ok(vec![job.subject(contact)])
 }
 
-fn answer(ctx: &Ctx<'_>, turn: &InboundTurn, halts: &Halts) -> Result<Outcome, BoxError> {
+fn answer(
+    ctx: &Ctx<'_>,
+    turn: &InboundTurn,
+    halts: &Halts,
+    wrong: Wrong,
+) -> Result<Outcome, BoxError> {
     let at = |point| halts.reach(point, &turn.message, Some(ctx.token()));
     at(HaltPoint::AfterClaim);
-    let bubbles = ctx.step("think", || {
+    let think = || {
         let bubbles = agent::think(turn.text.as_deref());
         at(HaltPoint::Thinking);
         Ok::<_, BoxError>(bubbles)
-    })?;
+    };
+    let mut bubbles = if wrong.step_less() { think()? } else { ctx.step("think", think)? };
+    if wrong.no_token() {
+        // A second send would be stopped at its gate before the late end.
+        bubbles.truncate(1);
+    }
     for bubble in &bubbles {
         ctx.send(CHANNEL, &turn.contact, bubble)?;
     }

@@ -43,7 +43,7 @@ pub(crate) const BOTH: Abilities = Abilities { dedupe_ms: Some(MEMORY), ..LOOKUP
 pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) env: Env,
-    pub(crate) store: SqliteStore,
+    pub(crate) store: Arc<SqliteStore>,
     pub(crate) raw: Connection,
     pub(crate) process: ProcessNo,
     pub(crate) path: std::path::PathBuf,
@@ -63,7 +63,7 @@ impl World {
         let env = Env::new(clock.clone(), seed);
         let how = Opening { durability: Durability::Relaxed, ..Opening::default() };
         let store = SqliteStore::open(&path, env.clone(), &how);
-        let store = store.expect("a new file");
+        let store = Arc::new(store.expect("a new file"));
         let process = store.register().expect("registered");
         let kind = store.kind("turn").expect("a kind");
         let raw = Connection::open(&path).expect("a second connection");
@@ -108,6 +108,12 @@ impl World {
     /// The one job that can be claimed now.
     pub(crate) fn claim(&self) -> Held {
         self.try_claim().expect("a job to claim")
+    }
+
+    /// A new job of a contact, claimed.
+    pub(crate) fn claim_of(&self, contact: &str) -> Held {
+        self.job(contact);
+        self.claim()
     }
 
     pub(crate) fn try_claim(&self) -> Option<Held> {

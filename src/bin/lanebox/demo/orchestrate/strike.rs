@@ -63,7 +63,9 @@ pub fn strike(
     note(cast, log, &caught, blow.what, blow.moment)?;
     let lost = match blow.what {
         Blow::Freeze => {
+            traffic(cast, Signal::STOP)?;
             let lost = freeze(cast, watch, &caught)?;
+            traffic(cast, Signal::CONT)?;
             note(cast, log, &caught, Blow::Thaw, blow.moment)?;
             thaw(cast, &caught)?;
             lost
@@ -163,6 +165,14 @@ fn freeze(cast: &mut Cast, watch: &Watch, caught: &Caught) -> anyhow::Result<boo
         clock::pause(BREATH);
     }
     Ok(false)
+}
+
+/// A freeze takes long: what comes in meanwhile would be missing to the blows that follow.
+fn traffic(cast: &mut Cast, signal: Signal) -> anyhow::Result<()> {
+    match cast.feeder.ended()? {
+        None => cast.feeder.signal(signal),
+        Some(_) => Ok(()),
+    }
 }
 
 /// It goes on as if nothing had happened, and finds that it has lost its job.

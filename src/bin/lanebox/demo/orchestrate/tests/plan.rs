@@ -61,8 +61,7 @@ fn no_kills_are_no_blows() {
 #[test]
 fn traffic_lasts_as_long_as_the_blows_take() {
     let kill = Planned { what: Blow::Kill, moment: AFTER_CLAIM };
-    let freeze = Planned { what: Blow::Freeze, moment: THINKING };
     assert_eq!(pace_ms(&[], 10), 0);
-    assert_eq!(pace_ms(&[kill, freeze], 10), 210);
-    assert_eq!(pace_ms(&[kill], 0), 500);
+    assert_eq!(pace_ms(&[kill, kill], 10), 80);
+    assert_eq!(pace_ms(&[kill], 0), 400);
 }
