@@ -11,10 +11,10 @@ pub(super) struct Statement {
     pub(super) sql: String,
 }
 
-/// What walks whole tables on purpose (audits, this suite's door), and what people read: their
-/// pages are put together from pieces and bounded by themselves. Nothing of it stands on a live
-/// path.
-const APART: [&str; 4] = ["audit.rs", "audit/", "door.rs", "inspect/"];
+/// Planted faults, what walks whole tables on purpose (audits, this suite's door), and what people
+/// read: their pages are put together from pieces and bounded by themselves. Nothing of it stands
+/// on a live path.
+const APART: [&str; 5] = ["audit.rs", "audit/", "door.rs", "inspect/", "sabotage.rs"];
 
 /// Every statement, by file and by its place in it.
 pub(super) fn statements() -> Vec<Statement> {
