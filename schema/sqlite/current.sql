@@ -383,6 +383,8 @@ CREATE TRIGGER lanebox_event_guard BEFORE INSERT ON lanebox_event BEGIN
   SELECT RAISE(ABORT, 'lanebox: id, duplicate mark, cause and forgetting are given by the file')
    WHERE (NEW.uuid IS NULL AND (NEW.cause_event IS NOT NULL OR NEW.cause_job IS NOT NULL OR NEW.depth <> 0))
       OR NEW.duplicate_of IS NOT NULL OR NEW.forgotten_at IS NOT NULL;
+  SELECT RAISE(ABORT, 'lanebox: this id is that of another event')        -- else OR REPLACE would remove that one
+   WHERE NEW.uuid IS NOT NULL AND EXISTS (SELECT 1 FROM lanebox_event e WHERE e.uuid = NEW.uuid);
   SELECT RAISE(ABORT, 'lanebox: this dedupe key was used with another event')
    WHERE NEW.dedupe_key IS NOT NULL AND EXISTS (SELECT 1 FROM lanebox_event e WHERE e.org = NEW.org AND e.dedupe_key = NEW.dedupe_key
          AND (e.name IS NOT NEW.name OR e.payload IS NOT NEW.payload));
@@ -397,7 +399,8 @@ CREATE TRIGGER lanebox_event_fact BEFORE UPDATE ON lanebox_event
    AND NEW.entity_type IS OLD.entity_type AND NEW.entity_id IS OLD.entity_id AND NEW.subject IS OLD.subject
    AND NEW.payload IS OLD.payload AND NEW.metadata IS OLD.metadata AND NEW.dedupe_key IS OLD.dedupe_key
    AND NEW.cause_event IS OLD.cause_event AND NEW.cause_job IS OLD.cause_job AND NEW.depth = OLD.depth
-   AND NEW.occurred_at = OLD.occurred_at AND NEW.recorded_at = OLD.recorded_at AND NEW.forgotten_at IS OLD.forgotten_at) BEGIN
+   AND NEW.occurred_at = OLD.occurred_at AND NEW.recorded_at = OLD.recorded_at AND NEW.forgotten_at IS OLD.forgotten_at
+   AND NOT EXISTS (SELECT 1 FROM lanebox_event e WHERE e.uuid = NEW.uuid)) BEGIN
   SELECT RAISE(ABORT, 'lanebox: an event is a fact and does not change');
 END;
 

@@ -16,6 +16,7 @@ use crate::model::event::Event;
 use crate::model::id::{ConsumerNo, ProcessNo};
 use crate::model::job::NewJob;
 use crate::model::outcome::BoxError;
+use crate::model::text::scrub;
 use crate::store::Store;
 use crate::store::bus::{
     Batch, Delivery, Dispatch, Dispatched, InRoute, Look, Made, Next, Outlook, Range, Registered,
@@ -169,6 +170,7 @@ impl Dispatcher {
             None => false,
             Some(Ok(done)) => {
                 self.apart = false;
+                self.next_retry = self.next_retry.into_iter().chain(done.retry_at).min();
                 done.moved
             }
             Some(Err(error)) => {
@@ -256,8 +258,8 @@ fn routed(route: &Route, consumer: ConsumerNo, event: &Event) -> Made {
     let answer = catch_unwind(AssertUnwindSafe(|| route(event)));
     let jobs = match answer {
         Ok(Ok(jobs)) => jobs,
-        Ok(Err(error)) => return refused(&*error),
-        Err(panic) => return Made::Failed(format!("it panicked: {}", panic_text(&*panic))),
+        Ok(Err(error)) => return refused(&*error, event),
+        Err(panic) => return Made::Failed(scrubbed(&panic_text(&*panic), event)),
     };
     let born = jobs.into_iter().zip(0..).map(|(job, ordinal)| {
         let mut job = of_event(job, event)?;
@@ -266,7 +268,7 @@ fn routed(route: &Route, consumer: ConsumerNo, event: &Event) -> Made {
     });
     match born.collect::<Result<Vec<_>>>() {
         Ok(jobs) => Made::Routed(jobs),
-        Err(error) => Made::Failed(error.to_string()),
+        Err(error) => Made::Failed(scrubbed(&error.to_string(), event)),
     }
 }
 
@@ -282,7 +284,7 @@ fn of_event(mut job: NewJob, event: &Event) -> Result<NewJob> {
     Ok(job)
 }
 
-fn refused(error: &(dyn StdError + 'static)) -> Made {
+fn refused(error: &(dyn StdError + 'static), event: &Event) -> Made {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(Skip(reason)) = error.downcast_ref() {
@@ -290,5 +292,11 @@ fn refused(error: &(dyn StdError + 'static)) -> Made {
         }
         cause = error.source();
     }
-    Made::Failed(error.to_string())
+    Made::Failed(scrubbed(&error.to_string(), event))
+}
+
+// What is kept of an error is for people: neither the body nor the contact stands in it.
+fn scrubbed(error: &str, event: &Event) -> String {
+    let subject = serde_json::Value::from(event.subject().unwrap_or_default());
+    scrub(&scrub(error, event.payload_json()), &subject.to_string())
 }

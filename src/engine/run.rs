@@ -170,5 +170,5 @@ fn scrubbed(end: End, payload: &str) -> End {
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    format!("the handler panicked: {}", text.unwrap_or_default())
+    format!("it panicked: {}", text.unwrap_or_default())
 }

@@ -270,6 +270,8 @@ pub(crate) struct Dispatched {
     pub(crate) deliveries: usize,
     /// Jobs that they became.
     pub(crate) jobs: usize,
+    /// When the first of those that failed now is tried again.
+    pub(crate) retry_at: Option<i64>,
     /// Something had moved since the look: its results were dropped, and a new look is due.
     pub(crate) moved: bool,
 }

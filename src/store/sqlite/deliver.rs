@@ -106,7 +106,7 @@ pub(super) fn decide(
         Made::Routed(jobs) if jobs.is_empty() => return Ok(skipped(case, "its route made no job")),
         Made::Routed(jobs) => ("routed", jobs.as_slice()),
         Made::Skipped(reason) => return Ok(skipped(case, reason)),
-        Made::Failed(error) => return failed(tx, case, error),
+        Made::Failed(error) => return failed(tx, case, error, done),
     };
     match accept(tx, case, jobs) {
         Ok((0, _)) => Ok(skipped(case, "its jobs had expired before they were made")),
@@ -114,7 +114,7 @@ pub(super) fn decide(
             done.jobs += n;
             Ok(Fate { job: first, ..Fate::of(state, case.attempts) })
         }
-        Err(error) if is_its_own(&error, case) => failed(tx, case, &error.to_string()),
+        Err(error) if is_its_own(&error, case) => failed(tx, case, &error.to_string(), done),
         Err(error) => Err(error),
     }
 }
@@ -151,18 +151,15 @@ fn skipped(case: &Case<'_>, reason: &str) -> Fate {
     Fate { reason: Some(one_line(reason)), ..Fate::of("skipped", case.attempts) }
 }
 
-fn failed(tx: &Tx<'_>, case: &Case<'_>, error: &str) -> Result<Fate> {
+fn failed(tx: &Tx<'_>, case: &Case<'_>, error: &str, done: &mut Dispatched) -> Result<Fate> {
     let policy = &case.watch.policy;
     let attempts = case.attempts + 1;
     if attempts >= policy.max_attempts {
         return dead(tx, &Case { attempts, ..*case }, error);
     }
-    let wait_ms = policy.backoff.wait_ms(attempts, tx.env.unit());
-    Ok(Fate {
-        next_at: Some(tx.now.saturating_add(wait_ms)),
-        last_error: Some(one_line(error)),
-        ..Fate::of("retry", attempts)
-    })
+    let at = tx.now.saturating_add(policy.backoff.wait_ms(attempts, tx.env.unit()));
+    done.retry_at = done.retry_at.into_iter().chain([at]).min();
+    Ok(Fate { next_at: Some(at), last_error: Some(one_line(error)), ..Fate::of("retry", attempts) })
 }
 
 /// Ends a delivery that never became a job; a person is told.

@@ -2,6 +2,7 @@
 //! nothing that the commit does not check again, and its cost depends on neither history nor the
 //! number of laggards.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ const MOST_DUE: usize = 8;
 
 const FRONT: &str = "SELECT seq, generation FROM lanebox_front WHERE one = 1";
 const ACTIVE: &str = "SELECT id, generation, position, routing, alone, holder FROM lanebox_consumer INDEXED BY lanebox_consumer_active \
-     WHERE state = 'active' ORDER BY position DESC";
+     WHERE state = 'active'";
 const EVENTS: &str = "SELECT seq, org, name, recorded_at, uuid, duplicate_of IS NOT NULL FROM lanebox_event WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3";
 const FACTS: &str = "SELECT seq, org, name, uuid FROM lanebox_event WHERE seq > ?1 AND seq <= ?2 AND duplicate_of IS NULL ORDER BY seq";
 const ORG_OF_EVENT: &str = "SELECT org FROM lanebox_event WHERE seq = ?1";
@@ -99,6 +100,7 @@ impl Sight<'_> {
                 holder: row.get(5)?,
             });
         }
+        standing.sort_by_key(|s| (Reverse(s.position), s.watch.consumer));
         Ok(standing)
     }
 

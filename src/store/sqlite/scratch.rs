@@ -17,20 +17,22 @@ const NOW: i64 = 1_767_225_600_000;
 
 pub(crate) struct Scratch {
     dir: tempfile::TempDir,
+    durability: Durability,
     pub(crate) clock: Arc<ManualClock>,
     seed: AtomicU64,
 }
 
 impl Scratch {
+    /// A file that does not wait for the disk.
     pub(crate) fn new() -> Scratch {
-        Scratch::made(Durability::Relaxed)
+        Scratch::with(Durability::Relaxed)
     }
 
-    pub(crate) fn made(durability: Durability) -> Scratch {
+    pub(crate) fn with(durability: Durability) -> Scratch {
         let dir = tempfile::tempdir().expect("a directory for the test");
-        let scratch =
-            Scratch { dir, clock: Arc::new(ManualClock::at(NOW)), seed: AtomicU64::new(1) };
-        drop(scratch.open(durability));
+        let clock = Arc::new(ManualClock::at(NOW));
+        let scratch = Scratch { dir, durability, clock, seed: AtomicU64::new(1) };
+        drop(scratch.store());
         scratch
     }
 
@@ -40,12 +42,13 @@ impl Scratch {
 
     /// The file as one more process opens it.
     pub(crate) fn store(&self) -> SqliteStore {
-        self.open(Durability::Relaxed)
+        self.store_at(self.clock.clone())
     }
 
-    pub(crate) fn open(&self, durability: Durability) -> SqliteStore {
-        let env = Env::new(self.clock.clone(), self.seed.fetch_add(1, Ordering::Relaxed));
-        let how = Opening { durability, busy_ms: 2_000, ..Opening::default() };
+    /// The same, with another clock: of another boot.
+    pub(crate) fn store_at(&self, clock: Arc<ManualClock>) -> SqliteStore {
+        let env = Env::new(clock, self.seed.fetch_add(1, Ordering::Relaxed));
+        let how = Opening { durability: self.durability, busy_ms: 2_000, ..Opening::default() };
         SqliteStore::open(&self.path(), env, &how).expect("the file opens")
     }
 

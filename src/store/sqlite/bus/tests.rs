@@ -3,6 +3,7 @@
 
 mod foreign;
 mod host;
+mod outbox;
 mod plans;
 mod publish;
 mod refusals;

@@ -109,8 +109,8 @@ fn why<T: std::fmt::Debug>(answer: Result<T>) -> String {
 
 #[test]
 fn what_would_make_it_unsafe_is_refused_before_anything_is_written() {
-    let scratch = Scratch::made(Durability::Full);
-    let store = scratch.open(Durability::Full);
+    let scratch = Scratch::with(Durability::Full);
+    let store = scratch.store();
     let mut conn = host(&scratch);
     assert!(why(store.publish_in(&conn, &event("a.b"))).contains("begin one"));
 
@@ -129,7 +129,6 @@ fn what_would_make_it_unsafe_is_refused_before_anything_is_written() {
     drop(stale);
 
     let elsewhere = Scratch::new();
-    // Files of one seed are born alike.
     elsewhere.run("UPDATE lanebox_meta SET file_uuid = randomblob(16)");
     let mut other = host(&elsewhere);
     let tx = other.transaction_with_behavior(TransactionBehavior::Immediate).expect("begun");
@@ -143,7 +142,6 @@ fn what_would_make_it_unsafe_is_refused_before_anything_is_written() {
 #[test]
 fn a_relaxed_file_takes_what_a_relaxed_host_writes() {
     let scratch = Scratch::new();
-    scratch.run("UPDATE lanebox_meta SET relaxed = 1");
     let store = scratch.store();
     let mut conn = scratch.raw();
     conn.execute_batch("PRAGMA synchronous = NORMAL").expect("a pragma");
