@@ -9,6 +9,7 @@ use crate::model::id::{EventId, JobId};
 use crate::store::jobs::Jobs;
 use crate::store::people::People;
 
+pub use crate::model::send::mask::mask;
 pub use crate::store::jobs::{Cancelled, Requeued};
 pub use crate::store::people::{
     AttemptView, Census, ConsumerView, Count, DeliveryTrace, Diagnosis, EventDetail, EventTrace,

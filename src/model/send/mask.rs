@@ -3,8 +3,12 @@
 /// Longest last part of a domain that is shown.
 const MOST_OF_A_DOMAIN: usize = 6;
 
-/// The mask of a phone number, an address or a handle.
-pub(crate) fn mask(recipient: &str) -> String {
+/// The mask of a phone number, an address or a handle: how people see a contact.
+///
+/// ```
+/// assert_eq!(lanebox::people::mask("+4915112345678"), "+49…78");
+/// ```
+pub fn mask(recipient: &str) -> String {
     let clean: Vec<char> = recipient.trim().chars().filter(|c| !c.is_control()).collect();
     let text: String = clean.iter().collect();
     match text.rsplit_once('@') {

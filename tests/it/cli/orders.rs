@@ -1,5 +1,7 @@
 //! What a person orders: exit codes, sentences, and the line in the audit.
 
+use lanebox::{Abilities, BoxError, Channel, Delivery, Letter};
+
 use super::*;
 
 const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
@@ -67,7 +69,7 @@ fn a_notice_is_seen_and_then_dealt_with() {
     let cli = Cli::new();
     let id = cli.dead_job("no such contact").to_string();
     let table = cli.run(&["notices"]);
-    assert!(table.ok().contains("job.dead: no such contact") && table.out.contains(&id));
+    assert!(table.ok().contains("job.dead  no such contact") && table.out.contains(&id));
     let text = cli.run(&["notices", "1"]);
     assert!(text.ok().contains("what to do") && text.out.contains("lanebox requeue"), "{text:?}");
     assert_eq!(cli.json(&["notices", "1", "--acknowledge"])["state"], "acknowledged");
@@ -77,4 +79,65 @@ fn a_notice_is_seen_and_then_dealt_with() {
     assert_eq!(audit(&cli), "eva acknowledge notice, ann resolve notice");
     assert!(cli.run(&["notices", "9", "--resolve"]).refused().contains("no notice 9"));
     assert!(cli.run(&["notices", "--resolve"]).misused().contains("--help"));
+}
+
+/// A channel whose provider never answers, and keeps nobody waiting.
+struct Silent;
+
+impl Channel for Silent {
+    fn abilities(&self) -> Abilities {
+        Abilities::new(Duration::from_secs(5)).patience(Duration::from_millis(1))
+    }
+
+    fn deliver(&self, _: &Letter<'_>) -> Delivery {
+        Delivery::Unknown { reason: "no answer".to_owned() }
+    }
+}
+
+/// Runs what waits until `n` sends are unknown.
+fn leave_unknown(cli: &Cli, n: usize) {
+    let lanebox = cli.lanebox();
+    let (ran, runs) = mpsc::channel();
+    let policy = Policy::default();
+    let reactions = Reactions::new().channel("mail", Silent).on_kind("turn", policy, move |ctx| {
+        let sent = ctx.send("mail", "ann.smith@example.com", "hello");
+        ran.send(()).expect("the test waits");
+        sent?;
+        Ok::<_, BoxError>(Outcome::Done)
+    });
+    for _ in 0..n {
+        cli.run(&["enqueue", "turn", "--org", "acme", "--no-lane"]).ok();
+    }
+    let running = lanebox.start(reactions).expect("started");
+    for _ in 0..n {
+        runs.recv_timeout(Duration::from_secs(30)).expect("it ran");
+    }
+    let _ = running.stop(Duration::from_secs(10));
+    let unknown = lanebox.sends(&Filter::new().state("unknown")).expect("a page");
+    assert_eq!(unknown.rows.len(), n);
+}
+
+#[test]
+fn a_person_decides_about_unknown_sends() {
+    let cli = Cli::new();
+    leave_unknown(&cli, 3);
+    let table = cli.run(&["sends", "--state", "unknown"]);
+    assert!(table.ok().contains("a…@….com") && !table.out.contains("ann.smith"), "{table:?}");
+    let text = cli.run(&["sends", "1"]);
+    assert!(text.ok().contains("decide: lanebox resolve 1 --sent"), "{text:?}");
+
+    assert_eq!(cli.json(&["resolve", "1", "--sent", "--by", "ann"])["answer"], "sent");
+    assert!(cli.run(&["resolve", "2", "--resend"]).ok().contains("sent again when its job runs"));
+    assert_eq!(cli.json(&["resolve", "3", "--give-up"])["answer"], "given_up");
+    let states = |id: &str| cli.json(&["sends", id])["history"][0]["state"].clone();
+    assert_eq!([states("1"), states("2"), states("3")], ["accepted", "abandoned", "abandoned"]);
+    assert_eq!(audit(&cli), "ann send.sent send, eva send.again send, eva send.give_up send");
+
+    let again = cli.run(&["resolve", "1", "--sent"]);
+    assert!(again.refused().contains("send 1 is not unknown: it is accepted"), "{again:?}");
+    assert_eq!(cli.json(&["resolve", "1", "--resend"])["answer"], "ordered");
+    assert_eq!(cli.json(&["resolve", "1", "--resend"])["answer"], "pending");
+    assert!(cli.run(&["resolve", "9", "--sent"]).refused().contains("no send 9"));
+    assert!(cli.run(&["resolve", "1"]).misused().contains("--sent|--resend|--give-up"));
+    assert!(cli.run(&["doctor"]).ok().contains("none found anything"));
 }

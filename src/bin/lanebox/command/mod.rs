@@ -10,6 +10,7 @@ mod lanes;
 mod notices;
 mod publish;
 mod requeue;
+mod resolve;
 mod sends;
 mod stats;
 mod trace;
@@ -43,6 +44,8 @@ pub enum Command {
     Requeue(requeue::Requeue),
     /// Cancel a job
     Cancel(cancel::Cancel),
+    /// Decide about a send whose fate is unknown
+    Resolve(resolve::Resolve),
     /// Show the file in numbers
     Stats(stats::Stats),
     /// Check versions, settings and everything that must never be
@@ -95,6 +98,7 @@ fn on_a_file(command: &Command, session: &Session) -> anyhow::Result<()> {
         Command::Trace(command) => command.run(session),
         Command::Requeue(command) => command.run(session),
         Command::Cancel(command) => command.run(session),
+        Command::Resolve(command) => command.run(session),
         Command::Stats(command) => command.run(session),
         Command::Doctor(command) => command.run(session),
         Command::Init(_) => unreachable!("it opens its file by itself"),

@@ -49,7 +49,17 @@ impl Notices {
         if session.out.json {
             return session.out.document(&json!({ "notices": page.rows, "next": page.next }));
         }
-        let columns = ["notice", "severity", "state", "count", "last", "org", "reason", "about"];
+        let columns = [
+            "notice",
+            "severity",
+            "state",
+            "count",
+            "last",
+            "org",
+            "kind",
+            "what happened",
+            "about",
+        ];
         let mut table = Table::of(&columns);
         for notice in &page.rows {
             table.row(row(session, notice));
@@ -87,7 +97,7 @@ impl Notices {
     }
 }
 
-fn row(session: &Session, notice: &NoticeView) -> [String; 8] {
+fn row(session: &Session, notice: &NoticeView) -> [String; 9] {
     [
         notice.id.clone(),
         notice.severity.clone(),
@@ -95,7 +105,8 @@ fn row(session: &Session, notice: &NoticeView) -> [String; 8] {
         notice.count.to_string(),
         session.out.when(notice.last_at),
         notice.org.clone(),
-        format!("{}: {}", notice.kind, notice.reason),
+        notice.kind.clone(),
+        notice.reason.clone(),
         about(notice),
     ]
 }

@@ -1,7 +1,9 @@
 //! Texts that came from outside, made safe and short for a screen.
 
+use lanebox::people::mask;
+
 /// Longest cell of a table.
-const LONGEST: usize = 60;
+const LONGEST: usize = 80;
 
 /// Shows what a terminal would obey: control characters, and those that turn the writing direction.
 pub fn shown(text: &str) -> String {
@@ -50,15 +52,6 @@ pub fn masked(contact: &str) -> String {
     }
 }
 
-fn mask(contact: &str) -> String {
-    let chars: Vec<char> = contact.chars().collect();
-    if chars.len() < 8 {
-        return "…".to_owned();
-    }
-    let (head, tail) = (&chars[..3], &chars[chars.len() - 2..]);
-    head.iter().chain(['…'].iter()).chain(tail).collect()
-}
-
 /// When that was or will be, in the largest unit that tells something.
 pub fn relative(at: i64, now: i64) -> String {
     let away = at.abs_diff(now) / 1_000;
@@ -99,7 +92,7 @@ mod tests {
         assert_eq!(shown("a\u{1b}[2Jb\n\u{9b}"), "a\\u{1b}[2Jb\\n\\u{9b}");
         assert_eq!(shown("user\u{202e}gpj.exe"), "user\\u{202e}gpj.exe");
         assert_eq!(shown("Ünï → 你好 👩\u{200d}👧"), "Ünï → 你好 👩\u{200d}👧");
-        assert_eq!(cell(&"x".repeat(100)).chars().count(), 60);
+        assert_eq!(cell(&"x".repeat(100)).chars().count(), 80);
     }
 
     #[test]
