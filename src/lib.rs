@@ -1,7 +1,6 @@
 //! Lanebox: an embedded, durable event bus, job queue and send ledger on one SQLite file.
 
 #![forbid(unsafe_code)]
-#![allow(dead_code)] // until the engine below it is whole
 
 mod engine;
 mod env;

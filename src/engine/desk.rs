@@ -22,7 +22,6 @@ const LINGER_US: i64 = 1_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Busy {
     pub(crate) held: Held,
-    pub(crate) kind: KindNo,
     pub(crate) since_us: i64,
     pub(crate) max_run_ms: i64,
     pub(crate) signal: Arc<Signal>,

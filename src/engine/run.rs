@@ -31,7 +31,6 @@ impl Engine {
         let policy = self.handlers.get(&claimed.kind).map(|handler| handler.policy);
         let busy = Busy {
             held: claimed.held,
-            kind: claimed.kind,
             since_us: self.env.mono_us(),
             max_run_ms: policy.unwrap_or_default().max_run_ms,
             signal: Arc::default(),

@@ -169,6 +169,7 @@ impl SqliteStore {
     }
 
     /// Commits of this handle so far.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn commits(&self) -> u64 {
         self.writer.commits()
     }

@@ -9,7 +9,7 @@ mod tests;
 mod turn;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 
@@ -86,8 +86,9 @@ impl Writer {
     }
 
     /// Transactions committed by this writer so far: the mean batch size is operations by this.
+    #[cfg(any(test, feature = "testing"))]
     pub(super) fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Relaxed)
+        self.commits.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Refuses once a flush has failed.
