@@ -60,14 +60,14 @@ fn boot_id() -> String {
 }
 
 /// A clock that stands still until it is moved.
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 pub(crate) struct ManualClock {
     now_ms: std::sync::atomic::AtomicI64,
     mono_ms: std::sync::atomic::AtomicI64,
     boot: String,
 }
 
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 impl ManualClock {
     pub(crate) fn at(now_ms: i64) -> ManualClock {
         ManualClock { now_ms: now_ms.into(), mono_ms: 1_000_000.into(), boot: "boot-1".to_owned() }
@@ -90,7 +90,7 @@ impl ManualClock {
     }
 }
 
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         self.now_ms.load(std::sync::atomic::Ordering::SeqCst)

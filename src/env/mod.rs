@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-#[cfg(any(test, feature = "testing"))]
-#[allow(unused_imports)] // until the test bench uses it
+#[cfg(test)]
 pub(crate) use clock::ManualClock;
 pub(crate) use clock::{Clock, SystemClock};
 pub(crate) use entropy::Entropy;
@@ -28,7 +27,7 @@ impl Env {
     }
 
     /// A clock and a seed of the caller's: the same ones repeat a run.
-    #[cfg(any(test, feature = "testing"))]
+    #[cfg(test)]
     pub(crate) fn new(clock: Arc<dyn Clock>, seed: u64) -> Env {
         Env { clock, entropy: Arc::new(Entropy::seeded(seed)) }
     }

@@ -85,6 +85,12 @@ impl Writer {
         })
     }
 
+    /// The connection between two transactions.
+    #[cfg(test)]
+    pub(super) fn idle<T>(&self, body: impl FnOnce(&Connection) -> T) -> T {
+        body(self.held.lock().connection())
+    }
+
     /// Transactions committed by this writer so far: the mean batch size is operations by this.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn commits(&self) -> u64 {
@@ -162,12 +168,6 @@ impl Writer {
             .zip(answers)
             .map(|(rode, answer)| rode.map(|()| answer.settled()))
             .collect()
-    }
-
-    /// The connection between two transactions.
-    #[cfg(test)]
-    pub(super) fn idle<T>(&self, body: impl FnOnce(&Connection) -> T) -> T {
-        body(self.held.lock().connection())
     }
 
     fn ride(&self, seat: &Seat) -> Result<()> {
