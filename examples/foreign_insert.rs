@@ -1,12 +1,15 @@
-//! A program in another language emits an event with plain SQL, through a trigger on its own table.
-//! It needs no library of ours: a connection of its own stands here for PHP, Python or a SQL shell.
+//! A program in another language emits an event with plain SQL, by a trigger on its own table, and
+//! a consumer here reacts. It needs no library of ours: a connection of its own stands here for
+//! PHP, Python or a SQL shell.
 //!
 //! `cargo run --example foreign_insert`
 
 use std::error::Error;
+use std::sync::mpsc;
+use std::time::Duration;
 
-use lanebox::Lanebox;
 use lanebox::rusqlite::Connection;
+use lanebox::{BoxError, Consumer, Lanebox, Outcome, Reactions};
 
 /// What the other program has: its table, and a trigger that turns a change into a fact.
 const SHOP: &str = "
@@ -22,10 +25,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("crm.db");
     let lanebox = Lanebox::open(&path)?;
+    let (heard, hear) = mpsc::channel();
+    let welcome = Consumer::new("welcome", "lead.*");
+    let running = lanebox.start(Reactions::new().consume(welcome, move |_ctx, event| {
+        heard.send(format!("{} {}", event.name(), event.payload_json()))?;
+        Ok::<_, BoxError>(Outcome::Done)
+    }))?;
 
     let foreign = Connection::open(&path)?;
     foreign.execute_batch(SHOP)?;
     foreign.execute("UPDATE lead SET stage = 'won' WHERE id = 7", [])?;
+
+    // Seen within a moment, without a call from the other program.
+    let fact = hear.recv_timeout(Duration::from_secs(20))?;
+    println!("heard: {fact}");
+    assert_eq!(fact, r#"lead.stage_changed {"from":"new","to":"won"}"#);
 
     // The file itself refuses what is no event, whoever writes it.
     let nameless = "INSERT INTO lanebox_event(org, name) VALUES ('acme', 'Lead Won')";
@@ -33,10 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(_) => return Err("an event with an illegal name was taken".into()),
         Err(refusal) => println!("refused: {refusal}"),
     }
-
-    let events = "SELECT name || ' ' || payload FROM lanebox_event ORDER BY seq";
-    let recorded: String = lanebox.transaction(|tx| tx.query_row(events, [], |row| row.get(0)))?;
-    println!("recorded: {recorded}");
-    assert_eq!(recorded, r#"lead.stage_changed {"from":"new","to":"won"}"#);
+    let report = running.stop(Duration::from_secs(10));
+    assert_eq!(report.still_running, 0);
     Ok(())
 }

@@ -1,10 +1,11 @@
-//! Your rows and the work that follows from them, in one transaction: both or neither.
+//! Your rows, the fact that they state and the work that follows, in one transaction: all or none.
 //!
 //! `cargo run --example host_transaction`
 
 use std::error::Error;
 
-use lanebox::{Enqueued, Job, Lane, Lanebox, NewJob, Transaction};
+use lanebox::people::Filter;
+use lanebox::{BoxError, Enqueued, Job, Lane, Lanebox, NewEvent, NewJob, Transaction};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -21,12 +22,12 @@ impl Job for SendContract {
 }
 
 /// Wins a deal; its contract goes out if, and only if, the deal is won.
-fn win(tx: &Transaction<'_>, deal: i64) -> Result<Enqueued, Box<dyn Error + Send + Sync>> {
-    let job = NewJob::new(&SendContract { deal }).org("acme").dedupe(format!("contract {deal}"));
-    let accepted = tx.enqueue(job)?;
-    let won = tx.execute("UPDATE deal SET stage = 'won' WHERE id = ?1", [deal])?;
-    if won == 0 {
-        // An error takes back everything that was done in the transaction, the job too.
+fn win(tx: &Transaction<'_>, deal: i64) -> Result<Enqueued, BoxError> {
+    let fact = tx.publish(NewEvent::new("acme", "deal.won").entity("deal", deal))?;
+    let work = NewJob::new(&SendContract { deal }).org("acme").once_for(fact.id());
+    let accepted = tx.enqueue(work)?;
+    if tx.execute("UPDATE deal SET stage = 'won' WHERE id = ?1", [deal])? == 0 {
+        // An error takes back all that was done in the transaction, the fact and the job too.
         return Err(format!("there is no deal {deal}").into());
     }
     Ok(accepted)
@@ -48,9 +49,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         Err(error) => println!("deal 2: {error}"),
     }
 
-    let jobs: i64 = lanebox
-        .transaction(|tx| tx.query_row("SELECT count(*) FROM lanebox_job", [], |row| row.get(0)))?;
-    println!("{jobs} contract to send");
-    assert_eq!(jobs, 1);
+    let events = lanebox.events(&Filter::new())?.rows;
+    let jobs = lanebox.jobs(&Filter::new())?.rows;
+    println!("{} fact, {} contract to send", events.len(), jobs.len());
+    assert_eq!((events.len(), jobs.len()), (1, 1));
     Ok(())
 }

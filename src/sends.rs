@@ -11,8 +11,8 @@ pub use crate::store::ledger::{Accepted, Ordered, Resolved, Word};
 
 impl Lanebox {
     /// Tells the ledger that the provider has a message: an echo or a delivery status that carries
-    /// our key, or the host's own word. A fact is never refused for coming late; the job that waited
-    /// for it goes on.
+    /// our key, or the host's own word. A fact is never refused for coming late; the job that
+    /// waited for it goes on.
     ///
     /// # Errors
     /// Whatever keeps it from being recorded; say it again then.
@@ -76,7 +76,8 @@ impl Lanebox {
         Ok(())
     }
 
-    /// Holds every send of the file at its gate (a reason, for people), or lets them go on (`None`).
+    /// Holds every send of the file at its gate (a reason, for people), or lets them go on
+    /// (`None`).
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a text out of its bounds; nothing was stored.

@@ -141,12 +141,13 @@ impl<'e> Ctx<'e> {
     }
 
     /// Sends through the ledger: intended on the disk before the call, recorded after it. What was
-    /// accepted in an earlier run of this job is not sent again: its receipt comes back. The sends of
-    /// a run are known by their order; a handler whose order may change uses [`Ctx::send_named`].
+    /// accepted in an earlier run of this job is not sent again: its receipt comes back. The sends
+    /// of a run are known by their order; a handler whose order may change uses
+    /// [`Ctx::send_named`].
     ///
     /// # Errors
-    /// [`SendError`]: returned from the handler with `?`, also inside another error, it does what it
-    /// says (veto, postpone, wait for evidence, retry, end).
+    /// [`SendError`]: returned from the handler with `?`, also inside another error, it does what
+    /// it says (veto, postpone, wait for evidence, retry, end).
     pub fn send(&self, channel: &str, recipient: &str, body: &str) -> Result<Receipt, SendError> {
         self.sender.send(channel, recipient, body)
     }

@@ -102,8 +102,9 @@ impl Reactions {
         self
     }
 
-    /// Asks the host's own rows about a send whose fate is unknown: `Ok(Some(receipt))` says that it
-    /// went out (a message row of the CRM is evidence). It runs on a connection that cannot write.
+    /// Asks the host's own rows about a send whose fate is unknown: `Ok(Some(receipt))` says that
+    /// it went out (a message row of the CRM is evidence). It runs on a connection that cannot
+    /// write.
     pub fn recognise(
         mut self,
         channel: &str,

@@ -5,7 +5,7 @@ use crate::{holds, tells_apart};
 
 /// What each module at the root may use, beside itself. The picture of the architecture, as a
 /// table.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("error", &[]),
     ("env", &["error"]),
     ("model", &["error"]),
@@ -15,6 +15,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
     ("runtime", &["engine", "env", "error", "model", "store"]),
     ("lanebox", &["engine", "env", "error", "hook", "model", "runtime", "store"]),
     ("people", &["error", "lanebox", "model", "store"]),
+    ("sends", &["error", "lanebox", "model", "store"]),
     ("automation", &["error", "lanebox", "model"]),
 ];
 

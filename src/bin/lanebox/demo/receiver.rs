@@ -1,4 +1,5 @@
-//! The receiver: takes a webhook, records what it tells in one transaction, and answers 200 after the commit.
+//! The receiver: takes a webhook, records what it tells in one transaction, and answers 200 after
+//! the commit.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -109,7 +110,10 @@ fn message(tx: &Transaction<'_>, inbound: &Inbound) -> Result<(), BoxError> {
         .entity("message", &inbound.wamid)
         .subject(&inbound.from)
         .payload(&json!({
-            "contact": inbound.from, "message": inbound.wamid, "text": inbound.text, "stop": inbound.is_stop,
+            "contact": inbound.from,
+            "message": inbound.wamid,
+            "text": inbound.text,
+            "stop": inbound.is_stop,
         }))
         .dedupe(&inbound.wamid);
     let _recorded = tx.publish(event)?;

@@ -1,4 +1,5 @@
-//! The channel of the demo: the send endpoint of the WhatsApp Cloud API, our send key in its opaque callback data.
+//! The channel of the demo: the send endpoint of the WhatsApp Cloud API, our send key in its opaque
+//! callback data.
 
 use std::time::Duration;
 
