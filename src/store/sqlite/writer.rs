@@ -31,7 +31,7 @@ const MOST: usize = 256;
 type Operation = Box<dyn FnOnce(&Tx<'_>) -> Result<()> + Send>;
 
 /// Work of our own that answers something.
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 pub(super) type Answering<T> = Box<dyn FnOnce(&Tx<'_>) -> Result<T> + Send>;
 
 /// What a leader runs first, as if it were alone.
@@ -156,7 +156,7 @@ impl Writer {
 
     /// Operations that meet in the queue, as if as many threads had come at once: the first leads.
     /// One thread can thus drive every path of a group.
-    #[cfg(any(test, feature = "testing"))]
+    #[cfg(test)]
     pub(super) fn group<T: Send + 'static>(&self, operations: Vec<Answering<T>>) -> Vec<Result<T>> {
         let (operations, answers): (Vec<_>, Vec<_>) = operations.into_iter().map(answering).unzip();
         let seats: Vec<_> =

@@ -18,7 +18,7 @@ pub(crate) enum Point {
 }
 
 /// What happens at a point.
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
     /// An error with this extended code of SQLite; the transaction goes on.
@@ -31,11 +31,11 @@ pub(crate) enum Fault {
 /// Faults on order, each met once. Outside of tests nothing can be ordered.
 #[derive(Default)]
 pub(crate) struct Faults {
-    #[cfg(any(test, feature = "testing"))]
+    #[cfg(test)]
     ordered: parking_lot::Mutex<Vec<Ordered>>,
 }
 
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 struct Ordered {
     at: Point,
     /// How many pass before it.
@@ -43,14 +43,14 @@ struct Ordered {
     fault: Fault,
 }
 
-#[cfg(not(any(test, feature = "testing")))]
+#[cfg(not(test))]
 impl Faults {
     pub(super) fn meet(&self, _: Point, _: &Connection) -> rusqlite::Result<()> {
         Ok(())
     }
 }
 
-#[cfg(any(test, feature = "testing"))]
+#[cfg(test)]
 impl Faults {
     /// The `k`-th time (from 0) that `at` is passed, `fault` happens.
     pub(crate) fn order(&self, at: Point, k: u32, fault: Fault) {
