@@ -55,3 +55,21 @@ fn the_doctor_fails_when_something_is_wrong_and_says_what() {
     let health: Value = serde_json::from_str(&json.out).expect("one document");
     assert_eq!((json.code, &health["sound"]), (1, &false.into()));
 }
+
+// A damaged file, or a clock that was wrong by ages: still a sentence, never a panic.
+#[test]
+fn numbers_out_of_this_world_are_shown_too() {
+    let cli = Cli::new();
+    let id = cli.dead_job("gone").to_string();
+    cli.sql(
+        "UPDATE lanebox_finished SET started_at = -9223372036854775808, finished_at = 9223372036854775807; \
+         UPDATE lanebox_notice SET first_at = -9223372036854775808, last_at = 9223372036854775807; \
+         INSERT INTO lanebox_event(org, name, occurred_at, recorded_at) VALUES ('acme', 'a.b', 9223372036854775807, -9223372036854775808)",
+    );
+    for args in
+        [&["jobs"][..], &["jobs", &id], &["trace", &id], &["events"], &["notices", "1"], &["stats"]]
+    {
+        cli.run(args).ok();
+        cli.run(&[args, &["--json"]].concat()).ok();
+    }
+}

@@ -85,6 +85,16 @@ fn pages_follow_each_other_by_their_next() {
     assert!(table.ok().ends_with(&format!("there is more: --after {next}\n")));
 }
 
+#[test]
+fn what_lies_far_back_is_found_all_the_same() {
+    let cli = Cli::new();
+    let id = cli.json(&["enqueue", "rare", "--org", "acme", "--no-lane"])["id"].clone();
+    cli.sql("UPDATE sqlite_sequence SET seq = 100000 WHERE name = 'lanebox_job'");
+    cli.run(&["enqueue", "often", "--org", "acme", "--no-lane"]).ok();
+    let json = cli.json(&["jobs", "--kind", "rare"]);
+    assert_eq!((&json["jobs"][0]["id"], &json["next"]), (&id, &Value::Null));
+}
+
 // Whoever sends a message to this CRM can put anything into its texts.
 #[test]
 fn hostile_text_is_shown_and_never_obeyed() {

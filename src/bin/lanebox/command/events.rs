@@ -1,7 +1,7 @@
 //! `lanebox events`: what happened, newest first; or one event in full.
 
-use lanebox::EventId;
 use lanebox::people::{EventView, Filter};
+use lanebox::{EventId, Lanebox};
 use serde_json::json;
 
 use super::Session;
@@ -41,7 +41,7 @@ impl Events {
         if let Some(since) = self.since {
             filter = filter.since(since.from(session.lanebox.now()));
         }
-        let page = session.lanebox.events(&filter)?;
+        let page = session.page(filter, Lanebox::events)?;
         if session.out.json {
             return session.out.document(&json!({ "events": page.rows, "next": page.next }));
         }

@@ -1,7 +1,7 @@
 //! `lanebox jobs`: jobs, newest first; or one in full, and why it waits.
 
-use lanebox::JobId;
 use lanebox::people::{AttemptView, Filter, JobDetail, JobView};
+use lanebox::{JobId, Lanebox};
 use serde_json::json;
 
 use super::Session;
@@ -46,7 +46,7 @@ impl Jobs {
         if let Some(since) = self.since {
             filter = filter.since(since.from(session.lanebox.now()));
         }
-        let page = session.lanebox.jobs(&filter)?;
+        let page = session.page(filter, Lanebox::jobs)?;
         if session.out.json {
             return session.out.document(&json!({ "jobs": page.rows, "next": page.next }));
         }
@@ -132,7 +132,10 @@ fn attempts(session: &Session, history: &[AttemptView]) -> Table {
             attempt.series.to_string(),
             attempt.token.clone(),
             session.out.when(attempt.started_at),
-            attempt.ended_at.map(|at| took(at - attempt.started_at)).unwrap_or_default(),
+            attempt
+                .ended_at
+                .map(|at| took(at.saturating_sub(attempt.started_at)))
+                .unwrap_or_default(),
             attempt.ended.replace('_', " "),
             attempt.error.clone().unwrap_or_default(),
         ]);

@@ -1,5 +1,6 @@
 //! `lanebox lanes`: the lanes in use, who occupies each, and how long its line is.
 
+use lanebox::Lanebox;
 use lanebox::people::{Filter, LaneView};
 use serde_json::json;
 
@@ -24,7 +25,7 @@ pub struct Lanes {
 impl Lanes {
     pub fn run(&self, session: &Session) -> anyhow::Result<()> {
         let filter = self.narrow.filter(self.state.as_ref());
-        let page = session.lanebox.lanes(&set(filter, self.lane.as_ref(), Filter::lane))?;
+        let page = session.page(set(filter, self.lane.as_ref(), Filter::lane), Lanebox::lanes)?;
         if session.out.json {
             return session.out.document(&json!({ "lanes": page.rows, "next": page.next }));
         }

@@ -16,6 +16,7 @@ mod stats;
 mod trace;
 
 use lanebox::Lanebox;
+use lanebox::people::{Filter, Page};
 
 use crate::args::Cli;
 use crate::output::Out;
@@ -66,6 +67,22 @@ impl Session {
         let lanebox = Lanebox::builder(cli.db()?).must_exist().open()?;
         let now = i64::try_from(lanebox.now().unix_timestamp_nanos() / 1_000_000)?;
         Ok(Session { lanebox, out: Out { json: cli.json, now } })
+    }
+
+    /// A page that shows something: a narrow filter on a long history may need several calls, each
+    /// of them short.
+    fn page<T>(
+        &self,
+        mut filter: Filter,
+        list: impl Fn(&Lanebox, &Filter) -> lanebox::Result<Page<T>>,
+    ) -> anyhow::Result<Page<T>> {
+        loop {
+            let page = list(&self.lanebox, &filter)?;
+            match page.next {
+                Some(next) if page.rows.is_empty() => filter = filter.after(next),
+                _ => return Ok(page),
+            }
+        }
     }
 
     /// How to see the next page of a table.

@@ -1,5 +1,6 @@
 //! `lanebox notices`: what a person should look at; and, with a number, dealing with one of it.
 
+use lanebox::Lanebox;
 use lanebox::people::{Filter, NoticeView};
 use serde_json::json;
 
@@ -45,7 +46,7 @@ impl Notices {
         if let Some(since) = self.since {
             filter = filter.since(since.from(session.lanebox.now()));
         }
-        let page = session.lanebox.notices(&filter)?;
+        let page = session.page(filter, Lanebox::notices)?;
         if session.out.json {
             return session.out.document(&json!({ "notices": page.rows, "next": page.next }));
         }

@@ -1,5 +1,6 @@
 //! `lanebox sends`: what went out, newest first; or one send with its tries.
 
+use lanebox::Lanebox;
 use lanebox::people::{Filter, SendView};
 use serde_json::json;
 
@@ -42,7 +43,7 @@ impl Sends {
         if let Some(since) = self.since {
             filter = filter.since(since.from(session.lanebox.now()));
         }
-        let page = session.lanebox.sends(&filter)?;
+        let page = session.page(filter, Lanebox::sends)?;
         if session.out.json {
             return session.out.document(&json!({ "sends": page.rows, "next": page.next }));
         }

@@ -82,7 +82,7 @@ impl Tree {
             self.out.when(attempt.started_at)
         );
         if let Some(at) = attempt.ended_at {
-            line += &format!(", took {}", took(at - attempt.started_at));
+            line += &format!(", took {}", took(at.saturating_sub(attempt.started_at)));
         }
         if let Some(error) = &attempt.error {
             line += &format!(": {error}");

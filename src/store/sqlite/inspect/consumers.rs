@@ -29,7 +29,7 @@ pub(in super::super) fn consumers(conn: &Connection) -> Result<Vec<ConsumerView>
             state: row.get(3)?,
             patterns: Vec::new(),
             position,
-            lag: (head - position).max(0),
+            lag: head.saturating_sub(position).max(0),
             seen: row.get(6)?,
             retries: row.get(7)?,
             dead: 0,

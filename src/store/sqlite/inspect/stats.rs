@@ -33,7 +33,7 @@ pub(in super::super) fn stats(conn: &Connection, path: &Path) -> Result<Stats> {
         let (events, front): (i64, i64) = (row.get(0)?, row.get(1)?);
         Ok(Stats {
             events,
-            events_ahead: (events - front).max(0),
+            events_ahead: events.saturating_sub(front).max(0),
             jobs: row.get(2)?,
             running: row.get(3)?,
             paused: row.get(4)?,

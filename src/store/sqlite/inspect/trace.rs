@@ -201,7 +201,8 @@ impl Building<'_> {
     // index by cause is needed.
     fn published(&mut self, job: i64, finished_at: Option<i64>) -> Result<Vec<EventTrace>> {
         let Some(at) = finished_at else { return Ok(Vec::new()) };
-        let (from, to) = (first_key_at(at - 100), first_key_at(at + 2_000));
+        let (from, to) =
+            (first_key_at(at.saturating_sub(100)), first_key_at(at.saturating_add(2_000)));
         let rows: Vec<i64> = all(self.conn, PUBLISHED, params![from, to, job], |row| row.get(0))?;
         rows.into_iter().filter_map(|seq| self.event(seq).transpose()).collect()
     }
