@@ -14,6 +14,7 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::hook::Hooks;
 use crate::model::event::{NewEvent, Published};
+use crate::model::id::ProcessNo;
 use crate::model::job::{Enqueued, NewJob};
 use crate::model::outcome::BoxError;
 use crate::runtime::Running;
@@ -151,7 +152,7 @@ impl Builder {
         if !(1..=256).contains(&self.workers) {
             return refuse("workers", format!("{} is not 1 to 256", self.workers));
         }
-        if self.lease < Duration::from_millis(200) || self.lease < self.busy * 10 {
+        if self.lease < Duration::from_millis(200) || self.lease < self.busy.saturating_mul(10) {
             let why = format!(
                 "{:?} is shorter than 200 ms or ten busy deadlines of {:?}: a worker that waits for the lock would lose \
                  its lease",
@@ -287,9 +288,19 @@ impl Lanebox {
     /// # Errors
     /// [`Error::Setting`] for a mistake in `reactions`; nothing was started.
     pub fn start(&self, mut reactions: Reactions) -> Result<Running> {
+        reactions.check(self.inner.settings.lease_ms)?;
+        let process = self.inner.store.register()?;
+        let started = self.start_as(process, reactions);
+        if started.is_err()
+            && let Err(error) = self.inner.store.leave(process)
+        {
+            tracing::warn!(%error, "an engine that did not start is still listed as a process");
+        }
+        started
+    }
+
+    fn start_as(&self, process: ProcessNo, mut reactions: Reactions) -> Result<Running> {
         let inner = &self.inner;
-        reactions.check(inner.settings.lease_ms)?;
-        let process = inner.store.register()?;
         let store: Arc<dyn Store> = inner.store.clone();
         let engine = Engine::new(store, inner.env.clone(), process, inner.settings, &reactions)?;
         let engine = Arc::new(engine);

@@ -12,6 +12,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::engine::Engine;
+use crate::engine::bell::Bell;
+use crate::engine::desk::Stopped;
 use crate::engine::signal::Stop;
 use crate::error::{Error, Result};
 
@@ -21,12 +23,17 @@ pub(crate) use loops::{dispatch, resolve};
 /// How long a run may take to answer the signal to stop.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// How long a stop waits for its last commit: the file may be locked by another program.
+const FAREWELL: Duration = Duration::from_millis(250);
+
 /// What a step wants next.
 pub(crate) enum Next {
     /// It made progress: again at once.
     Now,
     /// After this long, or when the bell rings.
     After(Duration),
+    /// After this long, whatever is committed meanwhile.
+    Rest(Duration),
 }
 
 /// A named step that a thread of its own repeats.
@@ -39,6 +46,8 @@ pub(crate) struct Loop {
 struct Shared {
     engine: Arc<Engine>,
     stopping: AtomicBool,
+    /// Wakes what rests when the engine stops.
+    leaving: Bell,
     threads: AtomicUsize,
     workers_lost: AtomicUsize,
     health: Mutex<Vec<LoopHealth>>,
@@ -55,7 +64,7 @@ pub struct Running {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StopReport {
-    /// Runs that ended between the call and the deadline.
+    /// Runs that ended with an answer of their own.
     pub finished: usize,
     /// Jobs handed back without using an attempt: not started yet, or they answered the signal.
     pub handed_back: usize,
@@ -69,6 +78,7 @@ impl Running {
         let shared = Arc::new(Shared {
             engine,
             stopping: AtomicBool::new(false),
+            leaving: Bell::default(),
             threads: AtomicUsize::new(0),
             workers_lost: AtomicUsize::new(0),
             health: Mutex::default(),
@@ -94,8 +104,8 @@ impl Running {
 
     /// Stops in order: takes nothing new, waits until `deadline` for what runs, then signals it.
     /// What had not started or answers the signal is handed back without using an attempt; what
-    /// still runs keeps its lease until this process ends. Returns half a second after the deadline
-    /// at the latest.
+    /// still runs keeps its lease until its process ends. Returns within a second of the deadline,
+    /// wherever it is called.
     pub fn stop(mut self, deadline: Duration) -> StopReport {
         self.wind_down(deadline)
     }
@@ -105,26 +115,18 @@ impl Running {
             return StopReport::default();
         }
         let engine = &self.shared.engine;
-        let mut report = StopReport::default();
-        let (running, queued) = engine.stop_taking();
+        engine.stop_taking();
         engine.wait_until_idle(deadline);
-        report.finished = running.saturating_sub(engine.running());
-        let signalled = engine.signal_all(Stop::Leaving);
+        engine.signal_all(Stop::Leaving);
         engine.wait_until_idle(GRACE);
-        report.still_running = engine.running();
-        report.handed_back = queued + signalled.saturating_sub(report.still_running);
-        if let Err(error) = engine.lead_last() {
-            tracing::warn!(%error, "the last ends could not be written; their leases run out");
-        }
+        self.shared.say_farewell();
+        let still_running = engine.running();
         self.shared.stopping.store(true, Ordering::SeqCst);
         engine.bell.ring();
-        self.shared.wait_for_threads(report.still_running);
-        if report.still_running == 0
-            && let Err(error) = engine.store.leave(engine.process)
-        {
-            tracing::warn!(%error, "this process could not say that it leaves; its leases run out");
-        }
-        report
+        self.shared.leaving.ring();
+        self.shared.wait_for_threads(still_running);
+        let Stopped { finished, handed_back } = engine.stopped();
+        StopReport { finished, handed_back, still_running }
     }
 }
 
@@ -139,15 +141,52 @@ impl Shared {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    // A thread inside the host's code cannot be waited for; the others end at once.
+    fn lost_a_worker(&self) {
+        self.workers_lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    // On a thread of its own: the file may be locked, by the caller itself for that matter. It goes
+    // on if it takes longer.
+    fn say_farewell(&self) {
+        let engine = self.engine.clone();
+        let (said, heard) = std::sync::mpsc::sync_channel(1);
+        let farewell = move || {
+            farewell(&engine);
+            // Nobody may be waiting for it any more.
+            let _ = said.try_send(());
+        };
+        match spawn("lanebox-farewell".to_owned(), farewell) {
+            // Said or not: it was waited for long enough.
+            Ok(()) => drop(heard.recv_timeout(FAREWELL)),
+            Err(error) => {
+                tracing::warn!(%error, "the last ends are not written; their leases run out")
+            }
+        }
+    }
+
+    // A thread inside the host's code cannot be waited for, nor the one that renews for it; the
+    // others end at once.
     #[expect(clippy::disallowed_methods, reason = "this file sleeps")]
-    fn wait_for_threads(&self, stuck: usize) {
-        for _ in 0..50 {
-            if self.threads.load(Ordering::SeqCst) <= stuck {
+    fn wait_for_threads(&self, running: usize) {
+        let stay = running + usize::from(running > 0);
+        for _ in 0..40 {
+            if self.threads.load(Ordering::SeqCst) <= stay {
                 return;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+}
+
+// The last commit, and the word that this process holds nothing any more.
+fn farewell(engine: &Engine) {
+    if let Err(error) = engine.lead_last() {
+        tracing::warn!(%error, "the last ends could not be written; their leases run out");
+    }
+    if engine.running() == 0
+        && let Err(error) = engine.store.leave(engine.process)
+    {
+        tracing::warn!(%error, "this process could not say that it leaves; its leases run out");
     }
 }
 

@@ -1,6 +1,9 @@
 //! The bell: says that something was committed, carries nothing else. Who was not waiting hears it
 //! all the same.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};

@@ -2,21 +2,35 @@
 //! and which ends wait for the next commit. It decides when a pass is due; whoever finds no leader
 //! then leads it.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::engine::signal::Signal;
-use crate::model::id::{Held, JobNo, KindNo};
+use crate::model::id::{Held, JobNo, KindNo, Token};
+use crate::model::verdict::End;
 use crate::store::jobs::{Claimed, Finish};
 
 /// Most jobs taken ahead of need.
 pub(crate) const MOST_AHEAD: usize = 64;
+
+/// Most threads that may hang in handlers and be replaced. Beyond it the workers become fewer.
+const MOST_REPLACED: usize = 256;
 
 /// What another process took over is not waited for any longer than this.
 const LOST_FOR_US: i64 = 60_000_000;
 
 /// An end waits at most this long for company before it is committed.
 const LINGER_US: i64 = 1_000;
+
+/// When no worker came for this long, what was taken ahead is handed back, and nothing more is.
+const STUCK_US: i64 = 100_000;
+
+/// After a pass that failed: the store may be busy or full. Doubles with each failure in a row,
+/// five times at most.
+const REST_US: i64 = 50_000;
 
 /// A run that is under way on some thread.
 #[derive(Clone, Debug)]
@@ -25,9 +39,18 @@ pub(crate) struct Busy {
     pub(crate) since_us: i64,
     pub(crate) max_run_ms: i64,
     pub(crate) signal: Arc<Signal>,
-    /// It ran longer than its kind allows: its lease runs out, and its thread does not count any
-    /// more.
+    /// It ran longer than its kind allows: it was told to stop, and its lease runs out.
     pub(crate) overrun: bool,
+    /// Another thread has taken the place of the one that it hangs on.
+    pub(crate) replaced: bool,
+}
+
+/// The end of a run, as it waits for the commit.
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    pub(crate) finish: Finish,
+    pub(crate) kind: KindNo,
+    pub(crate) took_us: i64,
 }
 
 /// What a worker does next.
@@ -39,15 +62,36 @@ pub(crate) enum Turn {
     Leave,
 }
 
+/// How many jobs to claim now: for workers that have nothing to do, and ahead of need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Want {
+    pub(crate) idle: usize,
+    pub(crate) ahead: usize,
+}
+
+impl Want {
+    pub(crate) fn all(self) -> usize {
+        self.idle + self.ahead
+    }
+}
+
+/// What became of runs since the stop began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stopped {
+    pub(crate) finished: usize,
+    pub(crate) handed_back: usize,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     pub(crate) workers: usize,
     pub(crate) queue: VecDeque<Claimed>,
-    pub(crate) busy: HashMap<JobNo, Busy>,
-    pub(crate) reports: Vec<Finish>,
+    /// By token: a job that was lost may run here again while its old run still hangs.
+    pub(crate) busy: HashMap<Token, Busy>,
+    pub(crate) reports: Vec<Report>,
     oldest_report_us: i64,
     /// Ends that a leader has taken and not committed yet: their leases are still ours.
-    pub(crate) committing: Vec<Held>,
+    committing: Vec<Held>,
     pub(crate) leading: bool,
     /// Something may have become claimable since the last claim.
     pub(crate) rung: bool,
@@ -57,8 +101,11 @@ pub(crate) struct Desk {
     lost: HashMap<JobNo, i64>,
     run_us: HashMap<KindNo, i64>,
     commit_us: i64,
+    failures: u32,
+    rest_until_us: i64,
+    last_taken_us: i64,
     pub(crate) stopping: bool,
-    pub(crate) last_taken_us: i64,
+    pub(crate) stopped: Stopped,
 }
 
 impl Desk {
@@ -72,12 +119,14 @@ impl Desk {
             self.leading = true;
             return Turn::Lead;
         }
+        if self.stopping {
+            return Turn::Leave;
+        }
         match self.queue.pop_front() {
             Some(claimed) => {
                 self.last_taken_us = now_us;
                 Turn::Run(Box::new(claimed))
             }
-            None if self.stopping => Turn::Leave,
             None => Turn::Wait,
         }
     }
@@ -85,37 +134,64 @@ impl Desk {
     /// Whether somebody should lead a pass now: ends have waited long enough, or workers will soon
     /// have nothing to do and there may be something to take.
     pub(crate) fn pass_is_due(&self, now_ms: i64, now_us: i64) -> bool {
-        let runs_low = self.queue.len() < self.idle() || self.queue.len() <= self.ahead() / 2;
+        if now_us < self.rest_until_us {
+            return false;
+        }
+        let ahead = self.ahead(now_us);
+        let runs_low = self.queue.len() < self.idle() || self.queue.len() <= ahead / 2;
         if !self.reports.is_empty() {
             let waited = now_us - self.oldest_report_us >= LINGER_US;
             return waited || self.stopping || runs_low;
         }
         let due = self.rung || self.next_due.is_some_and(|due| due <= now_ms);
-        let can_take = self.idle() + self.ahead() > self.queue.len();
-        due && can_take && runs_low && !self.stopping
+        due && runs_low && self.want(now_us).is_some()
+    }
+
+    /// How many jobs this process could take now; none while it stops.
+    pub(crate) fn want(&self, now_us: i64) -> Option<Want> {
+        let idle = self.idle().saturating_sub(self.queue.len());
+        let all = (self.idle() + self.ahead(now_us)).saturating_sub(self.queue.len());
+        (all > 0 && !self.stopping).then(|| Want { idle, ahead: all - idle })
     }
 
     /// A run has ended; its end waits for the next commit. Whether its thread was replaced
     /// meanwhile.
     pub(crate) fn report(&mut self, finish: Finish, kind: KindNo, now_us: i64) -> bool {
         let held = finish.held;
-        if let Some(busy) = self.busy.get(&held.job).filter(|busy| busy.held == held) {
-            let took = now_us - busy.since_us;
-            let mean = self.run_us.entry(kind).or_insert(took);
-            *mean += (took - *mean) / 8;
-        }
+        let took_us = self.busy.get(&held.token).map_or(0, |busy| now_us - busy.since_us);
+        let mean = self.run_us.entry(kind).or_insert(took_us);
+        *mean += (took_us - *mean) / 8;
+        let handed_back = matches!(finish.end, End::HandBack { .. });
+        self.put(Report { finish, kind, took_us }, now_us);
+        self.leave(held, handed_back)
+    }
+
+    fn put(&mut self, report: Report, now_us: i64) {
         if self.reports.is_empty() {
             self.oldest_report_us = now_us;
         }
-        self.reports.push(finish);
-        self.leave(held)
+        self.reports.push(report);
     }
 
     /// A run is over. Whether its thread was replaced meanwhile.
-    pub(crate) fn leave(&mut self, held: Held) -> bool {
+    pub(crate) fn leave(&mut self, held: Held, handed_back: bool) -> bool {
         self.lost.remove(&held.job);
-        let mine = self.busy.get(&held.job).is_some_and(|busy| busy.held == held);
-        mine && self.busy.remove(&held.job).is_some_and(|busy| busy.overrun)
+        if self.stopping {
+            self.stopped.finished += usize::from(!handed_back);
+            self.stopped.handed_back += usize::from(handed_back);
+        }
+        self.busy.remove(&held.token).is_some_and(|busy| busy.replaced)
+    }
+
+    /// Everything that no worker has started goes back with the next commit, without using an
+    /// attempt.
+    pub(crate) fn hand_back_queue(&mut self, now_us: i64) {
+        for claimed in std::mem::take(&mut self.queue) {
+            let end = End::HandBack { started: false };
+            let finish = Finish { held: claimed.held, end, outbox: Vec::new() };
+            self.put(Report { finish, kind: claimed.kind, took_us: 0 }, now_us);
+            self.stopped.handed_back += usize::from(self.stopping);
+        }
     }
 
     /// These jobs lost their holder.
@@ -125,26 +201,65 @@ impl Desk {
     }
 
     /// Takes the ends that wait, for a leader to commit.
-    pub(crate) fn take_reports(&mut self) -> Vec<Finish> {
+    pub(crate) fn take_reports(&mut self) -> Vec<Report> {
         let reports = std::mem::take(&mut self.reports);
-        self.committing = reports.iter().map(|report| report.held).collect();
+        self.committing = reports.iter().map(|report| report.finish.held).collect();
         reports
     }
 
     /// A leader's commit took this long.
     pub(crate) fn committed(&mut self, took_us: i64) {
         self.committing.clear();
+        (self.failures, self.rest_until_us) = (0, 0);
         self.commit_us += (took_us - self.commit_us) / 8;
     }
 
-    /// Runs that still count against the workers: one that overran has had its thread replaced.
+    /// A leader's pass was not committed, so nothing of it is lost: the ends wait on, and a later
+    /// pass tries again.
+    pub(crate) fn not_committed(&mut self, reports: Vec<Report>, now_us: i64) {
+        self.committing.clear();
+        self.reports.extend(reports);
+        self.rung = true;
+        self.rest_until_us = now_us + (REST_US << self.failures.min(5));
+        self.failures += 1;
+    }
+
+    /// Marks the runs that are over their kind's time and tells them to stop; which ones.
+    pub(crate) fn overrun(&mut self, now_us: i64) -> Vec<Held> {
+        let over = |busy: &&mut Busy| {
+            !busy.overrun && now_us - busy.since_us > busy.max_run_ms.saturating_mul(1_000)
+        };
+        let mut marked = Vec::new();
+        for busy in self.busy.values_mut().filter(over) {
+            busy.overrun = true;
+            busy.signal.raise(crate::engine::signal::Stop::Overrun);
+            marked.push(busy.held);
+        }
+        marked
+    }
+
+    /// A run whose thread hangs and should be replaced, if there is one.
+    pub(crate) fn hangs(&self) -> Option<Token> {
+        let replaced = self.busy.values().filter(|busy| busy.replaced).count();
+        let mut hanging = self.busy.values().filter(|busy| busy.overrun && !busy.replaced);
+        let first = hanging.next().map(|busy| busy.held.token);
+        first.filter(|_| replaced < MOST_REPLACED && !self.stopping)
+    }
+
+    /// Runs that count against the workers.
     fn working(&self) -> usize {
-        self.busy.values().filter(|busy| !busy.overrun).count()
+        self.busy.values().filter(|busy| !busy.replaced).count()
     }
 
     /// Workers that have nothing to do.
     pub(crate) fn idle(&self) -> usize {
         self.workers.saturating_sub(self.working())
+    }
+
+    /// Whether every worker has been at one job for so long that nobody will soon come for the
+    /// next.
+    pub(crate) fn is_stuck(&self, now_us: i64) -> bool {
+        self.idle() == 0 && now_us - self.last_taken_us > STUCK_US
     }
 
     /// A kind whose runs are short beside a commit may be taken ahead of need.
@@ -153,8 +268,8 @@ impl Desk {
     }
 
     /// How many jobs to hold beyond the idle workers: about what they finish during one commit.
-    pub(crate) fn ahead(&self) -> usize {
-        if !self.lost.is_empty() {
+    pub(crate) fn ahead(&self, now_us: i64) -> usize {
+        if !self.lost.is_empty() || self.is_stuck(now_us) {
             return 0;
         }
         let shortest = self.run_us.values().copied().min().unwrap_or(i64::MAX);
@@ -165,10 +280,12 @@ impl Desk {
         (self.workers * per_worker).min(MOST_AHEAD)
     }
 
-    /// Everything that this process holds and must renew.
+    /// Everything that this process holds and must renew: what runs, what waits for a worker, and
+    /// what has ended and is not committed.
     pub(crate) fn held(&self) -> Vec<Held> {
         let busy = self.busy.values().filter(|busy| !busy.overrun).map(|busy| busy.held);
         let queued = self.queue.iter().map(|claimed| claimed.held);
-        busy.chain(queued).chain(self.committing.iter().copied()).collect()
+        let ended = self.reports.iter().map(|report| report.finish.held);
+        busy.chain(queued).chain(ended).chain(self.committing.iter().copied()).collect()
     }
 }

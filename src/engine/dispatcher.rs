@@ -255,10 +255,12 @@ fn consume(registration: &Registration, consumer: ConsumerNo, event: &Event) -> 
 }
 
 fn routed(route: &Route, consumer: ConsumerNo, event: &Event) -> Made {
-    let answer = catch_unwind(AssertUnwindSafe(|| route(event)));
+    // The text of its error is the host's code too.
+    let ask = || route(event).map_err(|error| refused(&*error, event));
+    let answer = catch_unwind(AssertUnwindSafe(ask));
     let jobs = match answer {
         Ok(Ok(jobs)) => jobs,
-        Ok(Err(error)) => return refused(&*error, event),
+        Ok(Err(made)) => return made,
         Err(panic) => return Made::Failed(scrubbed(&panic_text(&*panic), event)),
     };
     let born = jobs.into_iter().zip(0..).map(|(job, ordinal)| {

@@ -1,15 +1,10 @@
-//! Keeping what is held: renewals, runs over their time, prefetched jobs that nobody gets to, and
-//! what others left behind.
+//! Keeping what is held: renewals, runs over their time, prefetched jobs that nobody gets to.
 
 use crate::engine::Engine;
 use crate::engine::signal::Stop;
 use crate::error::Result;
-use crate::model::id::Held;
-use crate::model::verdict::End;
-use crate::store::jobs::{Finish, Renewed, Round};
-
-/// A prefetched job that no worker got to for this long is handed back.
-const STALE_QUEUE_US: i64 = 100_000;
+use crate::model::id::{Held, Token};
+use crate::store::jobs::{Renewed, Round};
 
 impl Engine {
     /// Renews everything that this process holds and hears who was asked to stop.
@@ -21,55 +16,72 @@ impl Engine {
         if held.is_empty() {
             return Ok(());
         }
-        let renew = held.clone();
-        let round = Round { renew, lease_ms: self.settings.lease_ms, ..Round::default() };
-        let renewed = self.store.round(round)?.renewed;
-        for (held, answer) in held.into_iter().zip(renewed) {
-            match answer {
-                Renewed::Held { cancel_asked: false } => {}
-                Renewed::Held { cancel_asked: true } => self.tell(held, Stop::Cancelled),
-                Renewed::LeaseLost => self.lease_lost(held),
-            }
+        let (renew, lease_ms) = (held.clone(), self.settings.lease_ms);
+        let done = self.store.round(Round { renew, lease_ms, ..Round::default() })?;
+        self.hear(&held, &done.renewed);
+        Ok(())
+    }
+
+    /// Hears who was asked to stop, without a write.
+    ///
+    /// # Errors
+    /// Whatever the store answers.
+    pub(crate) fn hear_cancels(&self) -> Result<()> {
+        if self.running() == 0 {
+            return Ok(());
+        }
+        let asked = self.store.cancel_asked(self.process)?;
+        let desk = self.desk.lock();
+        for busy in asked.iter().filter_map(|token| desk.busy.get(token)) {
+            busy.signal.raise(Stop::Cancelled);
         }
         Ok(())
     }
 
-    fn tell(&self, held: Held, why: Stop) {
-        let desk = self.desk.lock();
-        if let Some(busy) = desk.busy.get(&held.job).filter(|busy| busy.held == held) {
-            busy.signal.raise(why);
-        }
-    }
-
-    fn lease_lost(&self, held: Held) {
-        self.tell(held, Stop::LeaseLost);
+    /// What the store answered to a renewal of these.
+    pub(crate) fn hear(&self, held: &[Held], renewed: &[Renewed]) {
         let mut desk = self.desk.lock();
-        desk.queue.retain(|claimed| claimed.held != held);
-    }
-
-    /// Runs that are over their kind's time: told to stop, not renewed any more. How many threads
-    /// are to be replaced.
-    pub(crate) fn overruns(&self) -> usize {
-        let now_us = self.env.mono_us();
-        let mut desk = self.desk.lock();
-        let mut replaced = 0;
-        for busy in desk.busy.values_mut().filter(|busy| !busy.overrun) {
-            if now_us - busy.since_us > busy.max_run_ms.saturating_mul(1_000) {
-                busy.overrun = true;
-                busy.signal.raise(Stop::Overrun);
-                replaced += 1;
-                tracing::warn!(job = %busy.held.job, "a run is over its time; its lease runs out");
+        for (held, answer) in held.iter().zip(renewed) {
+            let why = match answer {
+                Renewed::Held { cancel_asked: false } => continue,
+                Renewed::Held { cancel_asked: true } => Stop::Cancelled,
+                Renewed::LeaseLost => Stop::LeaseLost,
+            };
+            if let Some(busy) = desk.busy.get(&held.token) {
+                busy.signal.raise(why);
+            }
+            if why == Stop::LeaseLost {
+                desk.queue.retain(|claimed| claimed.held != *held);
             }
         }
-        replaced
     }
 
-    /// Prefetched jobs that wait behind long runs go back, unstarted, without using an attempt.
+    /// Runs that are over their kind's time are told to stop and renewed no more.
+    pub(crate) fn end_overruns(&self) {
+        let overrun = self.desk.lock().overrun(self.env.mono_us());
+        for held in overrun {
+            tracing::warn!(job = %held.job, "a run is over its time; its lease runs out");
+        }
+    }
+
+    /// A run whose thread hangs in it and should be replaced by a new one.
+    pub(crate) fn hangs(&self) -> Option<Token> {
+        self.desk.lock().hangs()
+    }
+
+    /// The thread of this run was replaced: when it comes back it ends.
+    pub(crate) fn replaced(&self, token: Token) {
+        if let Some(busy) = self.desk.lock().busy.get_mut(&token) {
+            busy.replaced = true;
+        }
+    }
+
+    /// Prefetched jobs that wait behind long runs go back, unstarted.
     pub(crate) fn hand_back_stale(&self) {
         let now_us = self.env.mono_us();
         let mut desk = self.desk.lock();
-        if desk.idle() == 0 && now_us - desk.last_taken_us > STALE_QUEUE_US {
-            desk.hand_back_queue();
+        if desk.is_stuck(now_us) {
+            desk.hand_back_queue(now_us);
         }
     }
 
@@ -80,19 +92,5 @@ impl Engine {
         let due = !desk.leading && desk.pass_is_due(now_ms, now_us);
         desk.leading |= due;
         due
-    }
-}
-
-impl crate::engine::desk::Desk {
-    /// Everything that no worker has started goes back with the next commit.
-    pub(crate) fn hand_back_queue(&mut self) {
-        let end = End::HandBack { started: false };
-        let queue = std::mem::take(&mut self.queue);
-        let ends = queue.into_iter().map(|claimed| Finish {
-            held: claimed.held,
-            end: end.clone(),
-            outbox: Vec::new(),
-        });
-        self.reports.extend(ends);
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod desk;
 pub(crate) mod dispatcher;
 pub(crate) mod keep;
 pub(crate) mod reactions;
+pub(crate) mod record;
 pub(crate) mod resolver;
 pub(crate) mod round;
 pub(crate) mod run;
@@ -43,6 +44,8 @@ pub(crate) struct Engine {
     pub(crate) process: ProcessNo,
     pub(crate) settings: Settings,
     handlers: HashMap<KindNo, Handler>,
+    /// Of the kinds that have a handler here.
+    names: HashMap<KindNo, String>,
     pub(crate) channels: Channels,
     pub(crate) desk: Mutex<Desk>,
     /// Wakes workers: something to run or to lead.
@@ -62,14 +65,28 @@ impl Engine {
         settings: Settings,
         reactions: &Reactions,
     ) -> Result<Engine> {
-        let mut handlers = HashMap::new();
-        for (kind, handler) in reactions.handlers() {
-            handlers.insert(store.kind(kind)?, handler.clone());
+        let (mut handlers, mut names) = (HashMap::new(), HashMap::new());
+        for (name, handler) in reactions.handlers() {
+            let kind = store.kind(name)?;
+            handlers.insert(kind, handler.clone());
+            names.insert(kind, name.to_owned());
         }
         let desk = Mutex::new(Desk::new(settings.workers));
         let (wake, pulse, bell) = (Condvar::new(), Condvar::new(), Bell::default());
         let channels = reactions.channels().clone();
-        Ok(Engine { store, env, process, settings, handlers, channels, desk, wake, pulse, bell })
+        Ok(Engine {
+            store,
+            env,
+            process,
+            settings,
+            handlers,
+            names,
+            channels,
+            desk,
+            wake,
+            pulse,
+            bell,
+        })
     }
 
     /// Something was committed: an idle worker and the loops look.

@@ -1,11 +1,18 @@
 //! One pass: whoever leads commits the ends that wait, takes the next jobs in the same commit, and
 //! hands them out.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::engine::Engine;
-use crate::engine::desk::Desk;
-use crate::error::Result;
+use crate::engine::desk::{Desk, Report, Want};
+use crate::engine::run::panic_text;
+use crate::error::{Error, Result};
 use crate::store::bus::{Dispatch, Dispatched};
-use crate::store::jobs::{Ask, Ended, Finish, Handled, Reap, Round, Rounded};
+use crate::store::jobs::{Ask, Ended, Handled, Lost, Reap, Round, Rounded};
+
+/// When a claim looked at as many orgs as it may and found nothing, the rest of them is looked at
+/// after this long.
+const NEXT_LOOK_MS: i64 = 200;
 
 impl Engine {
     /// Leads a pass. The caller has set `desk.leading`; it is cleared here, whatever happens.
@@ -41,96 +48,106 @@ impl Engine {
     // The ends that wait and the next claim ride along with `round`.
     fn carry(&self, round: Round) -> Result<Option<Result<Dispatched>>> {
         let _leading = Leading { engine: self };
-        let mut desk = self.desk.lock();
-        let finish = desk.take_reports();
-        let claim = self.ask(&desk);
-        if claim.is_some() {
-            desk.rung = false;
-        }
-        drop(desk);
-        let kept = finish.clone();
-        let want = claim.as_ref().map_or(0, |ask| ask.idle + ask.ahead);
         let from_us = self.env.mono_us();
-        let done = self.store.round(Round { finish, claim, ..round });
-        let took_us = self.env.mono_us() - from_us;
+        let (reports, claim) = self.take_up(from_us);
+        if reports.is_empty() && claim.is_none() && round.dispatch.is_none() {
+            return Ok(None);
+        }
+        let want = claim.as_ref().map(|ask| Want { idle: ask.idle, ahead: ask.ahead });
+        let finish = reports.iter().map(|report| report.finish.clone()).collect();
+        let done = self.pass(Round { finish, claim, ..round });
+        let now_us = self.env.mono_us();
         match done {
             Ok(mut done) => {
+                self.desk.lock().committed(now_us - from_us);
+                self.record_ends(&reports, &done.finished);
                 let dispatched = done.dispatched.take();
-                self.hand_out(done, want, took_us);
+                self.hand_out(done, want, now_us);
                 Ok(dispatched)
             }
             Err(error) => {
-                self.keep(kept);
+                self.desk.lock().not_committed(reports, now_us);
                 Err(error)
             }
         }
     }
 
+    // A defect of ours must cost a pass, not a thread.
+    fn pass(&self, round: Round) -> Result<Rounded> {
+        catch_unwind(AssertUnwindSafe(|| self.store.round(round)))
+            .unwrap_or_else(|panic| Err(Error::Defect { what: panic_text(&*panic) }))
+    }
+
+    fn take_up(&self, now_us: i64) -> (Vec<Report>, Option<Ask>) {
+        let mut desk = self.desk.lock();
+        let claim = desk.want(now_us).map(|want| self.ask(&desk, want));
+        if claim.is_some() {
+            // Before the claim, so that a bell that rings meanwhile is not missed.
+            desk.rung = false;
+        }
+        (desk.take_reports(), claim)
+    }
+
+    // What this process could run now: idle workers take anything, beyond them only kinds whose
+    // runs are short.
+    fn ask(&self, desk: &Desk, want: Want) -> Ask {
+        let kinds = self.handlers.keys();
+        Ask {
+            process: self.process,
+            kinds: kinds.map(|&kind| Handled { kind, short: desk.is_short(kind) }).collect(),
+            idle: want.idle,
+            ahead: want.ahead,
+            lease_ms: self.settings.lease_ms,
+            suspect_wait_ms: self.settings.suspect_wait_ms,
+        }
+    }
+
     /// Takes back what vanished holders held; of those that are gone for sure only, if `gone_only`.
+    /// What this process itself still holds is renewed in the same commit: it is not lost, however
+    /// late its renewal is.
     ///
     /// # Errors
     /// Whatever the store answers; nothing was taken back then.
     pub(crate) fn reap(&self, gone_only: bool) -> Result<()> {
-        let reap = if gone_only { Reap::Gone } else { Reap::Expired };
-        let done = self.store.round(Round { reap: Some(reap), ..Round::default() })?;
-        if !done.reaped.is_empty() {
-            self.hand_out(done, 0, 0);
+        let held = self.desk.lock().held();
+        let (renew, lease_ms) = (held.clone(), self.settings.lease_ms);
+        let reap = Some(if gone_only { Reap::Gone } else { Reap::Expired });
+        let done = self.store.round(Round { renew, lease_ms, reap, ..Round::default() })?;
+        self.hear(&held, &done.renewed);
+        for Lost { held, kind, ended } in &done.reaped {
+            self.record_lost(held, *kind, ended);
+        }
+        if !done.reaped.is_empty() || done.cascaded {
+            self.hand_out(done, None, self.env.mono_us());
             self.ring();
         }
         Ok(())
     }
 
-    // What this process could run now: idle workers take anything, beyond them only kinds whose
-    // runs are short.
-    fn ask(&self, desk: &Desk) -> Option<Ask> {
-        let idle = desk.idle();
-        let want = (idle + desk.ahead()).saturating_sub(desk.queue.len());
-        if want == 0 || desk.stopping {
-            return None;
-        }
-        let idle = idle.saturating_sub(desk.queue.len());
-        let kinds = self.handlers.keys();
-        Some(Ask {
-            process: self.process,
-            kinds: kinds.map(|&kind| Handled { kind, short: desk.is_short(kind) }).collect(),
-            idle,
-            ahead: want - idle,
-            lease_ms: self.settings.lease_ms,
-            suspect_wait_ms: self.settings.suspect_wait_ms,
-        })
-    }
-
-    fn hand_out(&self, done: Rounded, want: usize, took_us: i64) {
-        for ended in &done.finished {
-            if *ended == Ended::LeaseLost {
-                tracing::info!("a late end was dropped: its lease is lost");
+    fn hand_out(&self, done: Rounded, want: Option<Want>, now_us: i64) {
+        let new = done.claimed.len();
+        let mut desk = self.desk.lock();
+        let lost = done.reaped.iter().filter(|lost| lost.ended != Ended::Dead);
+        desk.saw_lost(lost.map(|lost| lost.held.job), now_us);
+        if let Some(want) = want {
+            // A full answer means that there may be more; anything less was all that could be
+            // taken.
+            desk.rung |= new >= want.all();
+            desk.next_due = done.next_due;
+            if done.more {
+                let soon = self.env.now_ms() + NEXT_LOOK_MS;
+                desk.rung |= new > 0;
+                desk.next_due = Some(done.next_due.map_or(soon, |due| due.min(soon)));
             }
         }
-        let mut desk = self.desk.lock();
-        if took_us > 0 {
-            desk.committed(took_us);
-        }
-        let lost = done.reaped.iter().filter(|lost| lost.ended != Ended::Dead);
-        desk.saw_lost(lost.map(|lost| lost.held.job), self.env.mono_us());
-        // A full answer means that there may be more; anything less was all that could be taken.
-        desk.rung |= (want > 0 && done.claimed.len() >= want) || !done.reaped.is_empty();
-        if want > 0 {
-            desk.next_due = done.next_due;
-        }
-        let new = done.claimed.len();
         desk.queue.extend(done.claimed);
+        if desk.stopping {
+            desk.hand_back_queue(now_us);
+        }
         drop(desk);
         for _ in 0..new.min(self.settings.workers) {
             self.wake.notify_one();
         }
-    }
-
-    // Nothing of it was committed, so nothing of it is lost: the next pass tries again.
-    fn keep(&self, finish: Vec<Finish>) {
-        let mut desk = self.desk.lock();
-        desk.committing.clear();
-        desk.reports.extend(finish);
-        desk.rung = true;
     }
 }
 

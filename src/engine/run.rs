@@ -7,23 +7,19 @@ use std::time::Duration;
 
 use crate::engine::Engine;
 use crate::engine::ctx::{Ctx, HostRows, StepError};
-use crate::engine::desk::{Busy, Desk};
+use crate::engine::desk::{Busy, Desk, Report};
 use crate::engine::reactions::Handler;
 use crate::engine::signal::{Signal, Stop};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::id::{Held, KindNo};
-use crate::model::job::Policy;
-use crate::model::outcome::Outcome;
+use crate::model::job::duration_ms;
 use crate::model::send::{self, error::Told};
 use crate::model::text::scrub;
 use crate::model::verdict::End;
 use crate::store::jobs::{Claimed, Ended, Finish, HostWork};
 
-/// What a run left behind: its end, and the host rows that belong to it.
-struct Ran {
-    finish: Finish,
-    host_rows: Vec<HostRows>,
-}
+/// Between two tries to write host rows while another program holds the file locked.
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 impl Engine {
     /// A worker has taken a claimed job: from here on it is renewed as running.
@@ -35,62 +31,51 @@ impl Engine {
             max_run_ms: policy.unwrap_or_default().max_run_ms,
             signal: Arc::default(),
             overrun: false,
+            replaced: false,
         };
-        desk.busy.insert(claimed.held.job, busy);
+        desk.busy.insert(claimed.held.token, busy);
     }
 
     /// Runs a job that was begun, and reports its end. `false` if this thread was replaced
     /// meanwhile.
-    pub(crate) fn run(&self, claimed: Claimed) -> bool {
-        let signal = self.desk.lock().busy.get(&claimed.held.job).map(|busy| busy.signal.clone());
-        let signal = signal.unwrap_or_default();
-        let Some(handler) = self.handlers.get(&claimed.kind) else {
+    pub(crate) fn run(&self, claimed: &Claimed) -> bool {
+        let busy = self.desk.lock().busy.get(&claimed.held.token).cloned();
+        let (Some(busy), Some(handler)) = (busy, self.handlers.get(&claimed.kind)) else {
             // Claims name the kinds that have code here; a job of another one goes back as it came.
-            let end = End::HandBack { started: false };
-            let finish = Finish { held: claimed.held, end, outbox: Vec::new() };
-            return self.report(finish, claimed.kind);
+            return self.report(finish(claimed, End::HandBack { started: false }), claimed.kind);
         };
-        let Some(ran) = run(self, handler, &claimed, &signal) else {
-            // The lease is lost: whoever holds the job now, or the reaper, ends it.
-            return self.dropped(claimed.held);
-        };
-        if ran.host_rows.is_empty() {
-            return self.report(ran.finish, claimed.kind);
-        }
-        match self.finish_with_rows(ran) {
-            Ok(ended) => {
-                tracing::debug!(?ended, "a run ended with host rows");
-                let goes_on = self.dropped(claimed.held);
+        let run = Run { engine: self, handler, claimed, signal: &busy.signal };
+        // Whatever of the host's panics (handler, rows, the text of its error), the job is tried
+        // again and the thread lives.
+        let ran = catch_unwind(AssertUnwindSafe(|| run.attempt()))
+            .unwrap_or_else(|panic| Ran::Ends(run.failed(panic_text(&*panic))));
+        match ran {
+            Ran::Ends(end) => self.report(end, claimed.kind),
+            Ran::Ended(end, ended) => {
+                let took_us = self.env.mono_us() - busy.since_us;
+                self.record_ends(&[Report { finish: end, kind: claimed.kind, took_us }], &[ended]);
+                let goes_on = self.leave(claimed.held);
                 self.ring();
                 goes_on
             }
-            Err(error) => {
-                let finish = failed_rows(self, handler, &claimed, &error.to_string());
-                self.report(finish, claimed.kind)
+            Ran::Lost => {
+                let took_us = self.env.mono_us() - busy.since_us;
+                self.record_dropped(&claimed.held, claimed.kind, took_us);
+                self.leave(claimed.held)
             }
         }
     }
 
-    fn finish_with_rows(&self, ran: Ran) -> Result<Ended> {
-        let mut rows = Some(ran.host_rows);
-        let mut write = |conn: &rusqlite::Connection| {
-            let rows = rows.take().unwrap_or_default();
-            rows.into_iter().try_for_each(|write| write(conn))
-        };
-        self.store.finish_with(ran.finish, HostWork::Sqlite(&mut write))
-    }
-
     // Nothing of the run waits for a commit.
-    fn dropped(&self, held: Held) -> bool {
-        let replaced = self.desk.lock().leave(held);
+    fn leave(&self, held: Held) -> bool {
+        let replaced = self.desk.lock().leave(held, false);
         self.pulse.notify_all();
-        self.wake.notify_one();
         !replaced
     }
 
-    fn report(&self, finish: Finish, kind: KindNo) -> bool {
+    fn report(&self, end: Finish, kind: KindNo) -> bool {
         let mut desk = self.desk.lock();
-        let replaced = desk.report(finish, kind, self.env.mono_us());
+        let replaced = desk.report(end, kind, self.env.mono_us());
         if desk.reports.len() == 1 || desk.stopping {
             // The pulse leads what no worker leads in time; a stop waits for the last run.
             self.pulse.notify_all();
@@ -99,66 +84,112 @@ impl Engine {
     }
 }
 
-/// Runs a claimed job on this thread.
-fn run(engine: &Engine, handler: &Handler, claimed: &Claimed, signal: &Signal) -> Option<Ran> {
-    let ctx = Ctx::new(engine, claimed, signal);
-    let answer = catch_unwind(AssertUnwindSafe(|| (handler.run)(&ctx)));
-    let wait = backoff(engine, &handler.policy, claimed);
-    let now = engine.env.now_ms();
-    let end = match answer {
-        Ok(Ok(outcome)) => outcome.into_end(now, wait),
-        Ok(Err(error)) => end_of(error.as_ref(), wait)?,
-        Err(panic) => Outcome::retry(panic_text(&*panic)).into_end(now, wait),
-    };
-    let end = scrubbed(stopped(end, signal), &claimed.payload);
-    let done = matches!(end, End::Done { .. });
-    let outbox = if done { ctx.outbox.take() } else { Vec::new() };
-    let host_rows = if done { ctx.host_rows.take() } else { Vec::new() };
-    Some(Ran { finish: Finish { held: claimed.held, end, outbox }, host_rows })
+/// What a run left behind.
+enum Ran {
+    /// Its end, to be committed with others.
+    Ends(Finish),
+    /// Its end was committed with its host rows.
+    Ended(Finish, Ended),
+    /// Its lease is lost: whoever holds the job now, or the reaper, ends it.
+    Lost,
 }
 
-/// The host rows of a run could not be written, so nothing of its completion was: it is a failure
-/// like any other.
-fn failed_rows(engine: &Engine, handler: &Handler, claimed: &Claimed, error: &str) -> Finish {
-    let error = scrub(&format!("finish_in failed: {error}"), &claimed.payload);
-    let wait_ms = crate::model::job::duration_ms(backoff(engine, &handler.policy, claimed));
-    Finish { held: claimed.held, end: End::Retry { error, wait_ms }, outbox: Vec::new() }
+/// One run under way on this thread.
+struct Run<'e> {
+    engine: &'e Engine,
+    handler: &'e Handler,
+    claimed: &'e Claimed,
+    signal: &'e Signal,
 }
 
-fn backoff(engine: &Engine, policy: &Policy, claimed: &Claimed) -> Duration {
-    let wait_ms = policy.backoff.wait_ms(claimed.held.attempts, engine.env.unit());
-    Duration::from_millis(wait_ms.unsigned_abs())
-}
-
-// An error of Lanebox's own means what it says, also inside an error of the host's; any other is a
-// failure. `None`: the run is not its job's any more.
-fn end_of(error: &(dyn std::error::Error + 'static), wait: Duration) -> Option<End> {
-    let wait_ms = crate::model::job::duration_ms(wait);
-    let mut links = std::iter::successors(Some(error), |error| error.source());
-    if links.any(|link| matches!(link.downcast_ref(), Some(StepError::LeaseLost))) {
-        return None;
+impl Run<'_> {
+    fn attempt(&self) -> Ran {
+        let ctx = Ctx::new(self.engine, self.claimed, self.signal);
+        let end = match (self.handler.run)(&ctx) {
+            Ok(outcome) => Some(outcome.into_end(self.engine.env.now_ms(), self.backoff())),
+            Err(error) => self.end_of(error.as_ref()),
+        };
+        let Some(end) = end else { return Ran::Lost };
+        if !matches!(end, End::Done { .. }) {
+            return Ran::Ends(self.last_word(end));
+        }
+        let end = Finish { outbox: ctx.outbox.take(), ..finish(self.claimed, end) };
+        let rows = ctx.host_rows.take();
+        if rows.is_empty() {
+            return Ran::Ends(end);
+        }
+        match self.finish_with(&end, rows) {
+            Ok(ended) => Ran::Ended(end, ended),
+            // Nothing of the completion was written: a failure like any other.
+            Err(error) => Ran::Ends(self.failed(format!("finish_in failed: {error}"))),
+        }
     }
-    match send::error::end_of(error, wait_ms) {
-        Some(Told::End(end)) => Some(end),
-        Some(Told::Drop) => None,
-        None => Some(End::Retry { error: error.to_string(), wait_ms }),
+
+    // Another program that holds the file locked is no failure of the job's: its lease goes on
+    // meanwhile.
+    fn finish_with(&self, end: &Finish, rows: Vec<HostRows>) -> Result<Ended> {
+        let mut rows = Some(rows);
+        let mut write = |conn: &rusqlite::Connection| {
+            let rows = rows.take().unwrap_or_default();
+            rows.into_iter().try_for_each(|write| write(conn))
+        };
+        loop {
+            match self.engine.store.finish_with(end.clone(), HostWork::Sqlite(&mut write)) {
+                Err(Error::Busy { .. }) if !self.signal.wait(BUSY_PAUSE) => {}
+                answer => return answer,
+            }
+        }
+    }
+
+    // An error of Lanebox's own means what it says, also inside an error of the host's; any other
+    // is a failure. `None`: the run is not its job's any more.
+    fn end_of(&self, error: &(dyn std::error::Error + 'static)) -> Option<End> {
+        let mut links = std::iter::successors(Some(error), |error| error.source());
+        if links.any(|link| matches!(link.downcast_ref(), Some(StepError::LeaseLost))) {
+            return None;
+        }
+        match send::error::end_of(error, duration_ms(self.backoff())) {
+            Some(Told::End(end)) => Some(end),
+            Some(Told::Drop) => None,
+            None => Some(self.retry(error.to_string())),
+        }
+    }
+
+    fn failed(&self, error: String) -> Finish {
+        self.last_word(self.retry(error))
+    }
+
+    fn retry(&self, error: String) -> End {
+        End::Retry { error, wait_ms: duration_ms(self.backoff()) }
+    }
+
+    fn backoff(&self) -> Duration {
+        let failures = self.claimed.held.attempts;
+        let wait_ms = self.handler.policy.backoff.wait_ms(failures, self.engine.env.unit());
+        Duration::from_millis(wait_ms.unsigned_abs())
+    }
+
+    // Who answered the signal of a stopping process has not failed. Texts that people will read
+    // carry nothing of the payload.
+    fn last_word(&self, end: End) -> Finish {
+        let end = match (self.signal.why(), end) {
+            (Some(Stop::Leaving), End::Retry { .. }) => End::HandBack { started: true },
+            (_, end) => scrubbed(end, &self.claimed.payload),
+        };
+        finish(self.claimed, end)
     }
 }
 
-// Who answered the signal of a stopping process has not failed.
-fn stopped(end: End, signal: &Signal) -> End {
-    match (signal.why(), &end) {
-        (Some(Stop::Leaving), End::Retry { .. }) => End::HandBack { started: true },
-        _ => end,
-    }
+fn finish(claimed: &Claimed, end: End) -> Finish {
+    Finish { held: claimed.held, end, outbox: Vec::new() }
 }
 
-// Texts that people will read carry nothing of the payload.
 fn scrubbed(end: End, payload: &str) -> End {
     match end {
         End::Retry { error, wait_ms } => End::Retry { error: scrub(&error, payload), wait_ms },
         End::Dead(error) => End::Dead(scrub(&error, payload)),
         End::Veto(why) => End::Veto(scrub(&why, payload)),
+        End::GivenUp(why) => End::GivenUp(scrub(&why, payload)),
         End::Postpone { until, why, keep_lane, counted } => {
             End::Postpone { until, why: scrub(&why, payload), keep_lane, counted }
         }
@@ -166,6 +197,7 @@ fn scrubbed(end: End, payload: &str) -> End {
     }
 }
 
+/// What a panic said.
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -1,6 +1,9 @@
 //! Tells a running handler to stop, and why. It carries no data beyond that, and waking it does
 //! nothing else.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};

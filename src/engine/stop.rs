@@ -3,26 +3,28 @@
 use std::time::Duration;
 
 use crate::engine::Engine;
+use crate::engine::desk::Stopped;
 use crate::engine::signal::Stop;
 use crate::error::Result;
 
 impl Engine {
-    /// Takes nothing more and hands back what nobody has started. How many runs go on, and how many
-    /// were handed back.
-    pub(crate) fn stop_taking(&self) -> (usize, usize) {
+    /// Takes nothing more and hands back what nobody has started.
+    pub(crate) fn stop_taking(&self) {
         let mut desk = self.desk.lock();
         desk.stopping = true;
-        let queued = desk.queue.len();
-        desk.hand_back_queue();
-        let running = desk.busy.len();
+        desk.hand_back_queue(self.env.mono_us());
         drop(desk);
         self.wake.notify_all();
-        (running, queued)
     }
 
     /// Runs under way.
     pub(crate) fn running(&self) -> usize {
         self.desk.lock().busy.len()
+    }
+
+    /// What became of the others since the stop began.
+    pub(crate) fn stopped(&self) -> Stopped {
+        self.desk.lock().stopped
     }
 
     /// Waits until nothing runs, at most this long.
@@ -33,21 +35,20 @@ impl Engine {
         }
     }
 
-    /// Tells every run to stop; how many there are.
-    pub(crate) fn signal_all(&self, why: Stop) -> usize {
-        let desk = self.desk.lock();
-        desk.busy.values().for_each(|busy| busy.signal.raise(why));
-        desk.busy.len()
+    /// Tells every run to stop.
+    pub(crate) fn signal_all(&self, why: Stop) {
+        self.desk.lock().busy.values().for_each(|busy| busy.signal.raise(why));
     }
 
-    /// Commits the ends that still wait.
+    /// Commits the ends that still wait, after a leader under way has committed its own.
     ///
     /// # Errors
     /// Whatever the store answers; the leases of those runs then run out.
     pub(crate) fn lead_last(&self) -> Result<()> {
         let mut desk = self.desk.lock();
-        // Another leader under way commits its own; what it did not see is left for here.
-        self.pulse.wait_while_for(&mut desk, |desk| desk.leading, Duration::from_millis(200));
+        if desk.leading {
+            self.pulse.wait_while(&mut desk, |desk| desk.leading);
+        }
         if desk.reports.is_empty() {
             return Ok(());
         }

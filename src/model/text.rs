@@ -1,11 +1,20 @@
 //! Rules for texts that come from outside: bounds, NUL, JSON, and the one line that a notice may
 //! carry.
 
+#[cfg(test)]
+mod tests;
+
 use crate::error::{Error, Result};
 use crate::model::pattern::is_event_name;
 
 /// Deepest nesting of a payload.
 pub(crate) const MAX_JSON_DEPTH: usize = 64;
+
+/// Longest reason that people are shown, in characters.
+const MAX_LINE: usize = 300;
+
+/// How much of an error's first line is looked at, in characters: far above what is shown.
+const MAX_LOOK: usize = 4_000;
 
 /// A name of bounded length without NUL and outer blanks.
 pub(crate) fn check_name(what: &'static str, text: &str, max: usize) -> Result<()> {
@@ -58,7 +67,7 @@ pub(crate) fn check_json(what: &'static str, text: &str, max: usize) -> Result<(
         let why = format!("it has {} bytes, the bound is {max}; it was not cut", text.len());
         return Err(Error::invalid(what, why));
     }
-    if text.contains('\0') || text.contains("\\u0000") {
+    if text.contains('\0') || escapes_nul(text) {
         return Err(Error::invalid(what, "it contains NUL"));
     }
     if json_depth(text) > MAX_JSON_DEPTH {
@@ -79,6 +88,21 @@ pub(crate) fn check_object(what: &'static str, text: &str, max: usize) -> Result
     } else {
         Err(Error::invalid(what, "it is not a JSON object"))
     }
+}
+
+// A backslash that is itself escaped begins no escape: `\\\\u0000` is text.
+fn escapes_nul(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let escaped = &rest[at + 1..];
+        if escaped.starts_with("u0000") {
+            return true;
+        }
+        let mut after = escaped.chars();
+        after.next();
+        rest = after.as_str();
+    }
+    false
 }
 
 // Counted before anything parses it, so that no parser recurses too deep.
@@ -112,33 +136,61 @@ pub(crate) fn utc(ms: i64) -> String {
 /// The first line of an error, without control characters, at most 300 characters, cut on a
 /// character boundary.
 pub(crate) fn one_line(text: &str) -> String {
-    let first =
-        text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given");
-    let clean: String = first.chars().filter(|c| !c.is_control()).collect();
-    if clean.chars().count() <= 300 {
-        return if clean.is_empty() { "no reason given".to_owned() } else { clean };
-    }
-    clean.chars().take(299).chain(['…']).collect()
+    shortened(&first_line(text))
 }
 
 /// One line for people in which nothing of the payload can be read: its texts and long numbers
 /// become `[…]`.
 pub(crate) fn scrub(text: &str, payload: &str) -> String {
-    let line = one_line(text);
-    let Ok(payload) = serde_json::from_str(payload) else { return line };
+    let line = first_line(text);
+    let Ok(payload) = serde_json::from_str(payload) else { return shortened(&line) };
     let mut secrets = Vec::new();
     leaves(&payload, &mut secrets);
     // Longer ones first, so that a part of one does not leave the rest standing.
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    let scrubbed = secrets.iter().fold(line, |line, secret| line.replace(secret.as_str(), "[…]"));
-    one_line(&scrubbed)
+    secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    secrets.dedup();
+    // Before the line is cut: half of a text must not be left standing at its end.
+    let look = cut_before_a_part(&line, &secrets);
+    let hide = |line: String, secret: &String| match line.contains(secret) {
+        true => line.replace(secret, "[…]"),
+        false => line,
+    };
+    shortened(&secrets.iter().fold(look.to_owned(), hide))
+}
+
+fn first_line(text: &str) -> String {
+    let lines = text.lines().map(clean);
+    lines.into_iter().find(|line| !line.is_empty()).unwrap_or_else(|| "no reason given".to_owned())
+}
+
+fn clean(line: &str) -> String {
+    let shown: String = line.chars().filter(|c| !c.is_control()).collect();
+    shown.trim().to_owned()
+}
+
+fn shortened(line: &str) -> String {
+    if line.chars().count() <= MAX_LINE {
+        return line.to_owned();
+    }
+    line.chars().take(MAX_LINE - 1).chain(['…']).collect()
+}
+
+// What is looked at ends where a secret begins that it does not hold as a whole.
+fn cut_before_a_part<'l>(line: &'l str, secrets: &[String]) -> &'l str {
+    let Some((end, _)) = line.char_indices().nth(MAX_LOOK) else { return line };
+    let look = &line[..end];
+    let parts = secrets.iter().filter_map(|secret| {
+        let near = look.char_indices().rev().map(|(at, _)| at);
+        near.take_while(|at| end - at < secret.len())
+            .filter(|&at| secret.starts_with(&look[at..]))
+            .last()
+    });
+    parts.min().map_or(look, |at| &look[..at])
 }
 
 fn leaves(value: &serde_json::Value, into: &mut Vec<String>) {
     match value {
-        serde_json::Value::String(text) if text.trim().chars().count() >= 4 => {
-            into.push(text.trim().to_owned());
-        }
+        serde_json::Value::String(text) => text.lines().for_each(|line| hidden(line, into)),
         serde_json::Value::Number(number) if number.to_string().len() >= 6 => {
             into.push(number.to_string());
         }
@@ -146,4 +198,17 @@ fn leaves(value: &serde_json::Value, into: &mut Vec<String>) {
         serde_json::Value::Object(fields) => fields.values().for_each(|item| leaves(item, into)),
         _ => {}
     }
+}
+
+// As errors show a text: as it is, or quoted. An error is one line, so each line counts alone.
+fn hidden(line: &str, into: &mut Vec<String>) {
+    let quoted = line.trim().escape_debug().to_string();
+    let plain = clean(line);
+    if plain.chars().count() < 4 {
+        return;
+    }
+    if quoted != plain {
+        into.push(quoted);
+    }
+    into.push(plain);
 }

@@ -1,6 +1,9 @@
 //! What the end of a run makes of its job: one total function of plain values, called by the live
 //! path, the reaper and the simulation alike.
 
+#[cfg(test)]
+mod tests;
+
 use crate::model::id::SendNo;
 
 /// Unknown answers that a job may collect in one series before it is dead.
@@ -159,8 +162,8 @@ fn ended_by_losses_or_unknowns(run: &Run, end: &End, around: &Around) -> Option<
         End::Lost { reboot: false } if run.alone && run.lost_alone >= 1 => {
             dead(format!("its process died {} times, twice with nothing beside it", run.lost + 1))
         }
-        End::Lost { .. } => None,
-        End::HandBack { started: false } => None,
+        // A stopping process gave no answer: a deploy must not end a job.
+        End::Lost { .. } | End::HandBack { .. } => None,
         _ if around.blocking.is_some() && !run.cancel_asked && run.unknowns >= MAX_UNKNOWNS => {
             dead("too many unknown answers".to_owned())
         }

@@ -48,9 +48,11 @@ impl LoopHealth {
         self.failures_in_a_row = 0;
     }
 
-    pub(super) fn bad(&mut self, error: String, panicked: bool) {
-        self.failures_in_a_row += 1;
-        self.panics += u32::from(panicked);
-        self.last_error = Some(crate::model::text::one_line(&error));
+    /// Its name, and how often in a row it has failed now.
+    pub(super) fn bad(&mut self, error: &str, panicked: bool) -> (&'static str, u32) {
+        self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
+        self.panics = self.panics.saturating_add(u32::from(panicked));
+        self.last_error = Some(crate::model::text::one_line(error));
+        (self.name, self.failures_in_a_row)
     }
 }

@@ -3,7 +3,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::health::LoopHealth;
@@ -19,16 +18,24 @@ const WATCH: Duration = Duration::from_millis(20);
 /// How long a loop waits that has nothing to do and hears no bell.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Longest wait after failures in a row.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How often runs are looked at: for how long they take, and for a person who asks them to stop.
+const LOOK_MS: i64 = 1_000;
+
+/// Longest wait after failures in a row, if leases are long.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// The loop that goes on after a stop, for runs that did not answer it.
+const RENEW: &str = "renew";
 
 /// The loops that every engine has.
 pub(super) fn own(shared: &Arc<Shared>) -> Vec<Loop> {
-    let (renew, pulse) = (shared.clone(), shared.clone());
+    let pulse = shared.clone();
+    let mut generation = 0;
+    let mut renewer = Renewer { shared: shared.clone(), due_ms: 0 };
     let mut reaper = Reaper::new(shared);
     vec![
-        Loop { name: "renew", step: Box::new(move || renew_step(&renew)) },
-        Loop { name: "pulse", step: Box::new(move || pulse_step(&pulse)) },
+        Loop { name: RENEW, step: Box::new(move || renewer.step()) },
+        Loop { name: "pulse", step: Box::new(move || pulse_step(&pulse, &mut generation)) },
         Loop { name: "reap", step: Box::new(move || reaper.step()) },
     ]
 }
@@ -67,21 +74,45 @@ fn until(engine: &Engine, at: i64) -> Duration {
     Duration::from_millis(wait.unsigned_abs()).min(IDLE)
 }
 
-fn renew_step(shared: &Arc<Shared>) -> Result<Next> {
-    let engine = &shared.engine;
-    for _ in 0..engine.overruns() {
-        shared.workers_lost.fetch_add(1, Ordering::Relaxed);
-        work::spawn(shared)?;
+/// Renews every lease at a third of its time, and looks more often at how long runs take and who
+/// asks them to stop.
+struct Renewer {
+    shared: Arc<Shared>,
+    due_ms: i64,
+}
+
+impl Renewer {
+    fn step(&mut self) -> Result<Next> {
+        let engine = &self.shared.engine;
+        let third = engine.settings.lease_ms / 3;
+        engine.end_overruns();
+        let now = engine.env.mono_ms();
+        if now >= self.due_ms {
+            engine.renew()?;
+            self.due_ms = now + third;
+        } else {
+            engine.hear_cancels()?;
+        }
+        self.replace_hung_threads()?;
+        let pause = (self.due_ms - engine.env.mono_ms()).clamp(1, LOOK_MS);
+        Ok(Next::Rest(Duration::from_millis(pause.unsigned_abs())))
     }
-    engine.renew()?;
-    let third = u64::try_from(engine.settings.lease_ms / 3).unwrap_or(1).max(1);
-    Ok(Next::After(Duration::from_millis(third.min(1_000))))
+
+    fn replace_hung_threads(&self) -> Result<()> {
+        while let Some(token) = self.shared.engine.hangs() {
+            work::spawn(&self.shared)?;
+            self.shared.engine.replaced(token);
+            self.shared.lost_a_worker();
+        }
+        Ok(())
+    }
 }
 
 // What was committed elsewhere, what is due by now, and ends that nobody leads.
-fn pulse_step(shared: &Arc<Shared>) -> Result<Next> {
+fn pulse_step(shared: &Arc<Shared>, generation: &mut u64) -> Result<Next> {
     let engine = &shared.engine;
-    if engine.store.changed_elsewhere()? {
+    let now = engine.store.generation()?;
+    if std::mem::replace(generation, now) != now {
         engine.ring();
     }
     engine.hand_back_stale();
@@ -111,17 +142,22 @@ impl Reaper {
         let renewal = engine.settings.lease_ms / 3;
         let every = (renewal / 2).clamp(20, 1_000);
         // A lock that could be taken proves its process gone, whatever the time.
-        if engine.store.sweep()? || engine.store.others_hold(engine.process)? {
+        engine.store.sweep()?;
+        let watch = engine.store.watch(engine.process)?;
+        if watch.others_hold || watch.to_take_back {
             // Waits as a renewal would: a long wait, or an error before, is a gap.
             engine.store.touch()?;
             let now = engine.env.mono_ms();
             if now - self.last_good_ms > renewal.max(2 * every) {
                 self.not_before_ms = now + renewal;
             }
+        }
+        let now = engine.env.mono_ms();
+        if watch.to_take_back {
             engine.reap(now < self.not_before_ms)?;
         }
-        self.last_good_ms = engine.env.mono_ms();
-        Ok(Next::After(Duration::from_millis(every.unsigned_abs())))
+        self.last_good_ms = now;
+        Ok(Next::Rest(Duration::from_millis(every.unsigned_abs())))
     }
 }
 
@@ -137,38 +173,37 @@ pub(super) fn spawn(shared: &Arc<Shared>, one: Loop) -> Result<()> {
 }
 
 fn repeat(shared: &Arc<Shared>, index: usize, mut one: Loop) {
-    let bell = &shared.engine.bell;
-    while !shared.is_stopping() {
-        let heard = bell.heard();
+    let engine = &shared.engine;
+    loop {
+        // Before the step, so that a bell that rings meanwhile is not missed.
+        let (rings, leaving) = (engine.bell.heard(), shared.leaving.heard());
+        if shared.is_stopping() && !(one.name == RENEW && engine.running() > 0) {
+            return;
+        }
         let answer = catch_unwind(AssertUnwindSafe(|| (one.step)()));
-        let pause = note(shared, index, answer);
-        if let Some(pause) = pause {
-            bell.wait(heard, pause);
+        match note(shared, index, answer) {
+            Next::Now => {}
+            Next::After(pause) => engine.bell.wait(rings, pause),
+            Next::Rest(pause) => shared.leaving.wait(leaving, pause),
         }
     }
 }
 
-// Writes down how the step went; how long to wait, unless it wants to go on at once.
-fn note(
-    shared: &Arc<Shared>,
-    index: usize,
-    answer: std::thread::Result<Result<Next>>,
-) -> Option<Duration> {
-    let mut health = shared.health.lock();
-    let one = &mut health[index];
+// Writes down how the step went, and says what to do next.
+fn note(shared: &Arc<Shared>, index: usize, answer: std::thread::Result<Result<Next>>) -> Next {
     let (error, panicked) = match answer {
         Ok(Ok(next)) => {
-            one.good(shared.engine.env.now_ms());
-            return match next {
-                Next::Now => None,
-                Next::After(pause) => Some(pause),
-            };
+            shared.health.lock()[index].good(shared.engine.env.now_ms());
+            return next;
         }
         Ok(Err(error)) => (error.to_string(), false),
         Err(panic) => (crate::engine::run::panic_text(&*panic), true),
     };
-    tracing::error!(name = one.name, error, "a loop failed and goes on");
-    one.bad(error, panicked);
-    let doublings = one.failures_in_a_row.min(6);
-    Some((Duration::from_millis(100) * 2_u32.pow(doublings)).min(LONGEST_PAUSE))
+    let (name, failures) = shared.health.lock()[index].bad(&error, panicked);
+    // Not under the lock: the host's log may ask for the health.
+    tracing::error!(name, error, "a loop failed and goes on");
+    // Who renews must come back well before a lease ends.
+    let longest = LONGEST_PAUSE
+        .min(Duration::from_millis(shared.engine.settings.lease_ms.unsigned_abs() / 6));
+    Next::Rest((Duration::from_millis(100) * 2_u32.pow(failures.min(6))).min(longest))
 }

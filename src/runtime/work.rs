@@ -1,15 +1,11 @@
 //! A worker: leads a pass when one is due, else runs what was claimed, else waits.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{Alive, Shared, spawn as spawn_thread};
 use crate::engine::Engine;
 use crate::engine::desk::Turn;
 use crate::error::Result;
-
-/// After a pass that failed: the store may be busy or full, and spinning would not help.
-const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn spawn(shared: &Arc<Shared>) -> Result<()> {
     let alive = Alive::new(shared);
@@ -20,15 +16,14 @@ fn work(engine: &Arc<Engine>) {
     loop {
         match next(engine) {
             Turn::Run(claimed) => {
-                if !engine.run(*claimed) {
+                if !engine.run(&claimed) {
                     // This thread was replaced while its run was over its time.
                     return;
                 }
             }
             Turn::Lead => {
                 if let Err(error) = engine.lead() {
-                    tracing::error!(%error, "a pass failed; its ends are kept for the next one");
-                    pause();
+                    tracing::error!(%error, "a pass failed; its ends are kept for a later one");
                 }
             }
             Turn::Wait => {}
@@ -49,9 +44,4 @@ fn next(engine: &Engine) -> Turn {
             turn => return turn,
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this file sleeps")]
-fn pause() {
-    std::thread::sleep(PAUSE);
 }

@@ -95,6 +95,13 @@ pub(crate) struct Round {
     pub(crate) claim: Option<Ask>,
 }
 
+impl Round {
+    /// Whether it may end a run: one that cannot be written must cost the others nothing.
+    pub(crate) fn ends_any(&self) -> bool {
+        !self.finish.is_empty() || self.reap.is_some()
+    }
+}
+
 /// Whose leases are taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reap {
@@ -149,9 +156,13 @@ pub(crate) struct Rounded {
     /// The answer to `dispatch`. An error of it is its own: the rest of the pass was committed
     /// without it.
     pub(crate) dispatched: Option<Result<Dispatched>>,
+    /// Part of a line was cancelled: its lane may go on, or more of it waits to be cancelled.
+    pub(crate) cascaded: bool,
     /// What was taken.
     pub(crate) claimed: Vec<Claimed>,
-    /// When the next scheduled job is due.
+    /// The claim looked at as many orgs as one may; the next begins behind them.
+    pub(crate) more: bool,
+    /// When the next scheduled job is due, or the next waiting one expires.
     pub(crate) next_due: Option<i64>,
 }
 
@@ -188,6 +199,7 @@ pub(crate) enum Renewed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lost {
     pub(crate) held: Held,
+    pub(crate) kind: KindNo,
     pub(crate) ended: Ended,
 }
 

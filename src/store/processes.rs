@@ -1,7 +1,7 @@
 //! The seam of processes: who holds leases, who is gone, and what others did to the store.
 
 use crate::error::Result;
-use crate::model::id::ProcessNo;
+use crate::model::id::{ProcessNo, Token};
 
 /// Verbs on the processes that share a store.
 pub(crate) trait Processes {
@@ -15,12 +15,25 @@ pub(crate) trait Processes {
     /// Looks for processes that are gone; whether one was found.
     fn sweep(&self) -> Result<bool>;
 
-    /// Whether another process than `me` holds a lease.
-    fn others_hold(&self, me: ProcessNo) -> Result<bool>;
+    /// What a reaper of this process should know before it asks for the right to write.
+    fn watch(&self, me: ProcessNo) -> Result<Watch>;
+
+    /// The runs of this process that a person asked to stop.
+    fn cancel_asked(&self, me: ProcessNo) -> Result<Vec<Token>>;
 
     /// Waits for the right to write and writes nothing.
     fn touch(&self) -> Result<()>;
 
-    /// Whether another handle has committed since the last call.
-    fn changed_elsewhere(&self) -> Result<bool>;
+    /// A number that grows when another handle has committed: equal ones mean that nothing new is
+    /// to be seen.
+    fn generation(&self) -> Result<u64>;
+}
+
+/// Whether there is anything for a reaper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Watch {
+    /// Another process holds a lease: it may vanish, and it must have had its chance to renew.
+    pub(crate) others_hold: bool,
+    /// A lease is over, its holder is gone, or a lane is being cancelled.
+    pub(crate) to_take_back: bool,
 }

@@ -5,6 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::scene::until;
+
 /// Before what a part says, so that what the test harness says is not taken for it.
 const MARK: &str = "part> ";
 
@@ -58,6 +60,20 @@ impl Child {
         self.process.stdin.take().expect("piped")
     }
 
+    /// Stops it, or lets it go on.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let process = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(process, signal).expect("it is there");
+    }
+
+    /// Whether it came to its end by itself and well.
+    pub fn ended_well(&mut self) -> bool {
+        until("the child has ended", || {
+            self.process.try_wait().expect("a child of ours").is_some()
+        });
+        self.process.wait().expect("a child of ours").success()
+    }
+
     /// SIGKILL.
     pub fn kill(&mut self) {
         self.process.kill().expect("killed");
@@ -105,6 +121,12 @@ fn plays_its_part() {
         "fill" => crate::full::fill(file),
         "drain" => crate::drain::drain(file),
         "open existing" => crate::strangers::open_existing(file),
+        "mortal" => crate::death::mortal(file),
+        "hold jobs" => crate::death::hold_jobs(file),
+        "drain lanes" => crate::lanes::drain(file),
+        "freeze" => crate::leases::freeze(file),
+        "count threads" => crate::stop::count_threads(file),
+        "stop" => crate::stop::stop(file),
         other => panic!("no part {other}"),
     }
 }

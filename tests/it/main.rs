@@ -6,10 +6,20 @@
 mod child;
 #[cfg(feature = "cli")]
 mod cli;
+mod death;
 mod drain;
+mod finish_in;
 mod full;
+#[cfg(feature = "testing")]
+mod idle;
 mod kept;
+mod lanes;
+mod leases;
+mod record;
+mod runs;
+mod scene;
 mod start;
+mod stop;
 mod strangers;
 
 use std::collections::BTreeMap;

@@ -24,8 +24,10 @@ const MAY: &[(&str, &str)] = &[
     ("process.rs PROCESS_LIVING", "an index of the processes that live"),
     ("front.rs LIVE_PATTERNS", "the patterns of the registered consumers"),
     ("look.rs ACTIVE", "an index of the active consumers"),
-    ("processes.rs OTHERS_HOLD", "never more rows than the global cap"),
+    ("reap.rs OTHERS_HOLD", "never more rows than the global cap"),
     ("reap.rs REAP_FIND", "never more rows than the global cap"),
+    ("reap.rs TO_TAKE_BACK", "never more rows than the global cap"),
+    ("renew.rs CANCEL_ASKED", "never more rows than the global cap"),
 ];
 
 #[test]

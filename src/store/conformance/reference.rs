@@ -232,10 +232,11 @@ impl Model {
         &mut self.orgs[usize::try_from(id - 1).expect("from 1")]
     }
 
-    /// When the next scheduled job is due.
+    /// When the next scheduled job is due, or the next waiting one expires.
     pub(super) fn next_due(&self) -> Option<i64> {
         let scheduled = self.jobs.iter().filter(|job| job.place == Place::Scheduled);
-        scheduled.map(|job| job.due).min()
+        let expire = self.jobs.iter().filter(|job| job.may_expire);
+        scheduled.map(|job| job.due).chain(expire.filter_map(|job| job.expires_at)).min()
     }
 
     pub(super) fn running(&self) -> impl Iterator<Item = (&Job, &Run)> {

@@ -66,8 +66,9 @@ enum Taken {
     Gone,
 }
 
-/// Promotes and expires what is due, then takes work for this process.
-pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<Vec<Claimed>> {
+/// Promotes and expires what is due, then takes work for this process. Whether orgs were left that
+/// it did not look at.
+pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
     while promote::promote(tx, promote::BATCH)? == promote::BATCH {}
     expire::expire(tx, expire::BATCH)?;
     let counter = tx.one(COUNTER_GET, [], |row| {
@@ -78,7 +79,7 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<Vec<Claimed>> {
     let running = count(tx, ask.process)?;
     let room = counter.cap.saturating_sub(running.all);
     if counter.paused || room == 0 || running.mine_alone {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), false));
     }
     let mut taking = Taking { tx, ask, token: counter.token, claimed: Vec::new() };
     let mut walk = Walk::start(tx, ask, &running, counter.org, true)?;
@@ -87,17 +88,20 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<Vec<Claimed>> {
             taking.take(&mut walk, suspect)?;
         }
         // This process runs empty for a suspect that has waited long enough.
-        Some(suspect) if suspect.run_at + ask.suspect_wait_ms <= tx.now => return Ok(Vec::new()),
+        Some(suspect) if suspect.run_at + ask.suspect_wait_ms <= tx.now => {
+            return Ok((Vec::new(), false));
+        }
         _ => {
             walk = Walk::start(tx, ask, &running, counter.org, false)?;
             taking.fill(&mut walk, room)?;
         }
     }
+    let more = walk.is_spent();
     let served = walk.end(tx)?.unwrap_or(counter.org);
     if !taking.claimed.is_empty() || served != counter.org {
         tx.run(COUNTER_SET, params![taking.token, served])?;
     }
-    Ok(taking.claimed)
+    Ok((taking.claimed, more))
 }
 
 fn count(tx: &Tx<'_>, me: ProcessNo) -> Result<Running> {

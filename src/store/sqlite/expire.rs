@@ -14,8 +14,9 @@ use crate::model::verdict::CancelReason;
 pub(super) const BATCH: usize = 200;
 
 const EXPIRY_NEW: &str = "INSERT INTO lanebox_expiry(expires_at, id) VALUES (?1, ?2)";
-const EXPIRY_DUE: &str =
-    "SELECT id FROM lanebox_expiry WHERE expires_at <= ?1 ORDER BY expires_at, id LIMIT ?2";
+const EXPIRY_DUE: &str = "SELECT expires_at, id FROM lanebox_expiry WHERE expires_at <= ?1 ORDER BY expires_at, id LIMIT ?2";
+const EXPIRY_NEXT: &str =
+    "SELECT expires_at FROM lanebox_expiry WHERE expires_at >= 0 ORDER BY expires_at, id LIMIT 1";
 const EXPIRY_DEL: &str = "DELETE FROM lanebox_expiry WHERE expires_at = ?1 AND id = ?2";
 
 /// The job may expire while it waits.
@@ -32,12 +33,22 @@ pub(super) fn forget(tx: &Tx<'_>, expires_at: Option<i64>, id: JobNo) -> Result<
     Ok(())
 }
 
+/// When the next waiting job expires.
+pub(super) fn next(tx: &Tx<'_>) -> Result<Option<i64>> {
+    tx.one(EXPIRY_NEXT, [], |row| row.get(0))
+}
+
 /// Ends what has expired, oldest first, at most `most` jobs; how many it ended.
 pub(super) fn expire(tx: &Tx<'_>, most: usize) -> Result<usize> {
-    let due: Vec<JobNo> = tx.all(EXPIRY_DUE, params![tx.now, most], |row| row.get(0))?;
-    for &id in &due {
-        if let Some(waited) = remove(tx, id)? {
-            finish(tx, &Finished::cancelled(id, CancelReason::Expired, &waited))?;
+    let due: Vec<(i64, JobNo)> =
+        tx.all(EXPIRY_DUE, params![tx.now, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for &(at, id) in &due {
+        match remove(tx, id)? {
+            Some(waited) => {
+                finish(tx, &Finished::cancelled(id, CancelReason::Expired, &waited))?;
+            }
+            // It does not wait: a stray row, which would be due for ever.
+            None => forget(tx, Some(at), id)?,
         }
     }
     Ok(due.len())

@@ -119,6 +119,8 @@ pub(crate) struct SqliteStore {
     writer: Writer,
     readers: r2d2::Pool<connection::Readers>,
     live: look::Live,
+    /// Grows with every commit of others that was seen.
+    generation: std::sync::atomic::AtomicU64,
     /// Locks of the holders that this handle registered.
     locks: parking_lot::Mutex<std::collections::HashMap<ProcessNo, Lock>>,
 }
@@ -149,7 +151,8 @@ impl SqliteStore {
         let source = Source { file: file.clone(), durability: how.durability, era };
         let writer = Writer::new(conn, source, env.clone(), meta.secret.clone(), how.busy_ms)?;
         let (live, locks) = (look::Live::default(), parking_lot::Mutex::default());
-        Ok(SqliteStore { file, env, meta, writer, readers, live, locks })
+        let generation = 0.into();
+        Ok(SqliteStore { file, env, meta, writer, readers, live, generation, locks })
     }
 
     /// Reads on a connection that cannot write; what one call reads is one snapshot only inside a

@@ -3,16 +3,14 @@
 #[cfg(test)]
 mod tests;
 
-use rusqlite::params;
+use std::sync::atomic::Ordering;
 
 use super::bury::bury;
 use super::process::{Alive, Known, Lock};
-use super::{SqliteStore, process};
+use super::{SqliteStore, process, reap, renew};
 use crate::error::{Error, Result};
-use crate::model::id::ProcessNo;
-use crate::store::processes::Processes;
-
-const OTHERS_HOLD: &str = "SELECT EXISTS (SELECT 1 FROM lanebox_running WHERE process <> ?1)";
+use crate::model::id::{ProcessNo, Token};
+use crate::store::processes::{Processes, Watch};
 
 impl Processes for SqliteStore {
     fn register(&self) -> Result<ProcessNo> {
@@ -69,19 +67,22 @@ impl Processes for SqliteStore {
         Ok(true)
     }
 
-    fn others_hold(&self, me: ProcessNo) -> Result<bool> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(OTHERS_HOLD)?;
-            Ok(statement.query_row(params![me], |row| row.get(0))?)
-        })
+    fn watch(&self, me: ProcessNo) -> Result<Watch> {
+        self.read(|conn| reap::watch(conn, me, &self.env))
+    }
+
+    fn cancel_asked(&self, me: ProcessNo) -> Result<Vec<Token>> {
+        self.read(|conn| renew::cancel_asked(conn, me))
     }
 
     fn touch(&self) -> Result<()> {
         self.writer.write(|_| Ok(()))
     }
 
-    fn changed_elsewhere(&self) -> Result<bool> {
-        self.writer.changed_elsewhere()
+    fn generation(&self) -> Result<u64> {
+        // Several engines of one handle ask, and each must see the change.
+        let changed = u64::from(self.writer.changed_elsewhere()?);
+        Ok(self.generation.fetch_add(changed, Ordering::SeqCst) + changed)
     }
 }
 

@@ -3,6 +3,7 @@
 use rusqlite::params;
 
 use super::await_evidence::park;
+use super::expire;
 use super::place::{place, place_keeper};
 use super::row::{self, JobRow, Phase, TriedRow};
 use super::tx::Tx;
@@ -32,9 +33,11 @@ pub(super) fn unschedule(tx: &Tx<'_>, run_at: i64, id: JobNo) -> Result<bool> {
     Ok(tx.run(SCHEDULED_DEL, params![run_at, id])? > 0)
 }
 
-/// When the next scheduled job is due.
+/// When the next scheduled job is due, or the next waiting one expires.
 pub(super) fn next_due(tx: &Tx<'_>) -> Result<Option<i64>> {
-    tx.one(SCHEDULED_NEXT, [], |row| row.get(0))
+    let due: Option<i64> = tx.one(SCHEDULED_NEXT, [], |row| row.get(0))?;
+    let expires = expire::next(tx)?;
+    Ok(due.into_iter().chain(expires).min())
 }
 
 /// Moves what is due, oldest first, at most `most` jobs; how many it moved.

@@ -37,8 +37,8 @@ pub(super) fn round(tx: &Tx<'_>, round: &Round, care: Care) -> Result<Rounded> {
         done.renewed.push(renew(tx, held, round.lease_ms)?);
     }
     if let Some(whose) = round.reap {
-        done.reaped = reap(tx, whose)?;
-        cascade(tx)?;
+        done.reaped = reap(tx, whose, care)?;
+        done.cascaded = cascade(tx)?;
     }
     if let Some(pass) = &round.dispatch {
         // Apart from the rest: a delivery that cannot be written holds up no end of a run.
@@ -49,7 +49,7 @@ pub(super) fn round(tx: &Tx<'_>, round: &Round, care: Care) -> Result<Rounded> {
         done.dispatched = Some(dispatched);
     }
     if let Some(ask) = &round.claim {
-        done.claimed = claim(tx, ask)?;
+        (done.claimed, done.more) = claim(tx, ask)?;
         done.next_due = next_due(tx)?;
     }
     Ok(done)

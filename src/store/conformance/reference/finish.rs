@@ -1,7 +1,7 @@
 //! The model ends runs: as their workers report, or because their holder vanished.
 
 use super::{Attempt, Ending, Fate, Model, OWN_WORDS, OnDead, Place, Run};
-use crate::model::id::Held;
+use crate::model::id::{Held, KindNo};
 use crate::model::verdict::End;
 use crate::store::jobs::{Ended, Lost, Reap, Renewed};
 
@@ -53,7 +53,8 @@ impl Model {
                 continue;
             }
             let held = self.held(id).expect("it runs");
-            lost.push(Lost { held, ended: self.over(id, &run, &End::Lost { reboot }) });
+            let kind = KindNo(self.job(id).kind);
+            lost.push(Lost { held, kind, ended: self.over(id, &run, &End::Lost { reboot }) });
         }
         self.cascade();
         lost
@@ -63,7 +64,7 @@ impl Model {
         let blocking = self.sends_become_unknown(id, run.token);
         let job = self.job(id);
         let kind = self.kind(job.kind);
-        let answered = !matches!(end, End::Lost { .. } | End::HandBack { started: false });
+        let answered = !matches!(end, End::Lost { .. } | End::HandBack { .. });
         if let (End::Lost { reboot }, false) = (end, run.cancel_asked) {
             let alone = job.is_suspect() && !reboot;
             let twice_alone = alone && job.n.lost_alone >= 1;

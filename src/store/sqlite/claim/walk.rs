@@ -329,6 +329,11 @@ impl Walk {
         }
     }
 
+    /// Whether it has looked at as many orgs as one claim may.
+    pub(super) fn is_spent(&self) -> bool {
+        self.visits_left == 0
+    }
+
     /// Stores what is owed. Where the next claim begins, if that has changed: behind the org that
     /// was served last, or behind the last one visited when the visits of this claim were used up.
     pub(super) fn end(self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {

@@ -1,0 +1,390 @@
+//! When a pass is due, what it asks for, and what the desk still holds.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::engine::signal::Stop;
+use crate::model::id::{JobId, OrgNo, ProcessNo};
+
+const KIND: KindNo = KindNo(1);
+const WORKERS: usize = 4;
+
+fn claimed(n: i64) -> Claimed {
+    let held = Held {
+        job: JobNo(n),
+        token: Token(n),
+        process: ProcessNo(1),
+        org: OrgNo(1),
+        lane: None,
+        started_at: 0,
+        series: 1,
+        attempts: 1,
+        lost: 0,
+    };
+    Claimed {
+        held,
+        id: JobId(uuid::Uuid::nil()),
+        org_name: "acme".to_owned(),
+        kind: KIND,
+        version: 1,
+        subject: None,
+        payload: "{}".to_owned(),
+        max_attempts: 10,
+        source_event: None,
+        consumer: None,
+        ordinal: None,
+        lease_until: 0,
+    }
+}
+
+fn done(held: Held) -> Finish {
+    Finish { held, end: End::Done { result: None }, outbox: Vec::new() }
+}
+
+/// A desk in a test's hands: time passes when it says so.
+struct Scene {
+    desk: Desk,
+    us: i64,
+    next: i64,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        Scene { desk: Desk::new(WORKERS), us: 1_000_000, next: 1 }
+    }
+
+    /// A leader's pass, which gets `n` jobs.
+    fn pass(&mut self, n: usize) {
+        self.desk.rung = false;
+        let _reports = self.desk.take_reports();
+        self.desk.committed(500);
+        self.desk.leading = false;
+        for _ in 0..n {
+            self.desk.queue.push_back(claimed(self.next));
+            self.next += 1;
+        }
+    }
+
+    /// What an idle worker does; a run is noted as begun.
+    fn turn(&mut self) -> Turn {
+        let turn = self.desk.turn(0, self.us);
+        if let Turn::Run(claimed) = &turn {
+            let busy = Busy {
+                held: claimed.held,
+                since_us: self.us,
+                max_run_ms: 1_000,
+                signal: Arc::default(),
+                overrun: false,
+                replaced: false,
+            };
+            self.desk.busy.insert(claimed.held.token, busy);
+        }
+        turn
+    }
+
+    /// Every worker takes one.
+    fn all_busy(&mut self) {
+        self.pass(WORKERS);
+        for _ in 0..WORKERS {
+            assert!(matches!(self.turn(), Turn::Run(_)));
+        }
+    }
+
+    fn end(&mut self, token: i64) -> bool {
+        let held = self.desk.busy[&Token(token)].held;
+        self.desk.report(done(held), KIND, self.us)
+    }
+
+    fn is_due(&self) -> bool {
+        self.desk.pass_is_due(0, self.us)
+    }
+
+    /// Runs of the kind are short from here on: jobs are taken ahead.
+    fn short_runs(&mut self) {
+        self.all_busy();
+        for token in 1..=4 {
+            self.end(token);
+        }
+        self.pass(0);
+        assert!(self.desk.ahead(self.us) > 0);
+    }
+}
+
+#[test]
+fn a_new_engine_looks_at_once_and_then_only_when_something_may_have_changed() {
+    let mut scene = Scene::new();
+    assert!(matches!(scene.turn(), Turn::Lead));
+    scene.pass(0);
+    assert!(matches!(scene.turn(), Turn::Wait), "R28: nothing to take, nothing rings: no pass");
+    scene.desk.rung = true;
+    assert!(matches!(scene.turn(), Turn::Lead));
+}
+
+#[test]
+fn one_leads_at_a_time() {
+    let mut scene = Scene::new();
+    assert!(matches!(scene.turn(), Turn::Lead));
+    assert!(matches!(scene.turn(), Turn::Wait));
+}
+
+#[test]
+fn e41_a_scheduled_job_makes_a_pass_due_at_its_time_and_not_before() {
+    let mut scene = Scene::new();
+    scene.pass(0);
+    scene.desk.next_due = Some(5_000);
+    assert!(!scene.desk.pass_is_due(4_999, scene.us));
+    assert!(scene.desk.pass_is_due(5_000, scene.us));
+}
+
+#[test]
+fn no_pass_when_every_worker_is_at_work() {
+    let mut scene = Scene::new();
+    scene.all_busy();
+    scene.desk.rung = true;
+    assert!(!scene.is_due());
+    assert_eq!(scene.desk.want(scene.us), None);
+}
+
+#[test]
+fn an_end_is_committed_at_once_when_a_worker_has_nothing_to_do() {
+    let mut scene = Scene::new();
+    scene.all_busy();
+    assert!(!scene.is_due());
+    scene.end(1);
+    assert!(matches!(scene.turn(), Turn::Lead));
+}
+
+#[test]
+fn an_end_lingers_for_company_while_there_is_work_and_not_longer() {
+    let mut scene = Scene::new();
+    scene.short_runs();
+    scene.pass(60);
+    assert!(matches!(scene.turn(), Turn::Run(_)));
+    scene.end(5);
+    assert!(!scene.is_due());
+    scene.us += LINGER_US;
+    assert!(scene.is_due());
+}
+
+#[test]
+fn what_was_taken_ahead_goes_back_when_nobody_comes_for_it_and_is_not_taken_again() {
+    let mut scene = Scene::new();
+    scene.short_runs();
+    scene.pass(6);
+    for _ in 0..WORKERS {
+        assert!(matches!(scene.turn(), Turn::Run(_)));
+    }
+    assert!(!scene.desk.is_stuck(scene.us));
+    scene.us += STUCK_US + 1;
+    assert!(scene.desk.is_stuck(scene.us));
+    scene.desk.hand_back_queue(scene.us);
+    assert_eq!(scene.desk.reports.len(), 2);
+    assert!(scene.desk.queue.is_empty());
+    assert_eq!(scene.desk.want(scene.us), None, "it would go round and round");
+    scene.end(7);
+    assert_eq!(scene.desk.want(scene.us).map(|want| want.idle), Some(1));
+}
+
+#[test]
+fn nothing_is_taken_ahead_after_a_loss_until_what_was_lost_has_passed() {
+    let mut scene = Scene::new();
+    scene.short_runs();
+    let lost = claimed(99).held;
+    scene.desk.saw_lost([lost.job].into_iter(), scene.us);
+    assert_eq!(scene.desk.ahead(scene.us), 0);
+    scene.desk.leave(lost, false);
+    assert!(scene.desk.ahead(scene.us) > 0);
+}
+
+#[test]
+fn a_loss_that_another_process_took_over_is_not_waited_for_for_ever() {
+    let mut scene = Scene::new();
+    scene.short_runs();
+    scene.desk.saw_lost([JobNo(99)].into_iter(), scene.us);
+    scene.us += LOST_FOR_US;
+    scene.desk.saw_lost([].into_iter(), scene.us);
+    assert!(scene.desk.ahead(scene.us) > 0);
+}
+
+// J48
+#[test]
+fn after_a_pass_that_failed_nobody_leads_for_a_while_and_the_ends_are_still_held() {
+    let mut scene = Scene::new();
+    scene.all_busy();
+    scene.end(1);
+    scene.end(2);
+    for rest in [50_000, 100_000, 200_000] {
+        let reports = scene.desk.take_reports();
+        scene.desk.not_committed(reports, scene.us);
+        assert!(matches!(scene.turn(), Turn::Wait));
+        let mut held: Vec<i64> = scene.desk.held().iter().map(|held| held.token.0).collect();
+        held.sort_unstable();
+        assert_eq!(held, [1, 2, 3, 4], "its leases go on");
+        scene.us += rest - 1;
+        assert!(!scene.is_due());
+        scene.us += 1;
+        assert!(scene.is_due());
+    }
+    scene.pass(0);
+    scene.desk.rung = true;
+    assert!(scene.is_due(), "a pass that holds ends the rests");
+}
+
+#[test]
+fn whatever_is_in_hand_is_renewed_also_while_it_is_being_committed() {
+    let mut scene = Scene::new();
+    scene.pass(3);
+    assert!(matches!(scene.turn(), Turn::Run(_)));
+    assert!(matches!(scene.turn(), Turn::Run(_)));
+    scene.end(1);
+    let _leader = scene.desk.take_reports();
+    scene.end(2);
+    let mut held: Vec<i64> = scene.desk.held().iter().map(|held| held.token.0).collect();
+    held.sort_unstable();
+    assert_eq!(held, [1, 2, 3]);
+}
+
+// R17
+#[test]
+fn a_run_over_its_time_is_told_and_renewed_no_more_and_its_thread_is_replaced_once() {
+    let mut scene = Scene::new();
+    scene.all_busy();
+    scene.us += 1_000_000;
+    assert!(scene.desk.overrun(scene.us).is_empty());
+    scene.us += 1;
+    assert_eq!(scene.desk.overrun(scene.us).len(), WORKERS);
+    assert!(scene.desk.overrun(scene.us).is_empty(), "told once");
+    assert!(scene.desk.held().is_empty());
+    assert_eq!(scene.desk.idle(), 0, "its thread hangs until another one is there");
+    while let Some(token) = scene.desk.hangs() {
+        assert_eq!(scene.desk.busy[&token].signal.why(), Some(Stop::Overrun));
+        scene.desk.busy.get_mut(&token).expect("it hangs").replaced = true;
+    }
+    assert_eq!(scene.desk.idle(), WORKERS);
+    assert!(scene.end(1), "a thread that comes back learns that it was replaced");
+}
+
+#[test]
+fn a_job_that_runs_again_here_while_its_old_run_hangs_is_told_apart() {
+    let mut scene = Scene::new();
+    scene.pass(1);
+    assert!(matches!(scene.turn(), Turn::Run(_)));
+    scene.us += 1_000_001;
+    scene.desk.overrun(scene.us);
+    scene.desk.busy.get_mut(&Token(1)).expect("it hangs").replaced = true;
+    let mut again = claimed(2);
+    again.held.job = JobNo(1);
+    scene.desk.queue.push_back(again);
+    assert!(matches!(scene.turn(), Turn::Run(_)));
+    assert_eq!(scene.desk.busy.len(), 2);
+    assert!(scene.end(1), "the old thread was replaced");
+    assert!(!scene.end(2), "the new one was not");
+}
+
+// R17
+#[test]
+fn hung_threads_are_bounded() {
+    let mut scene = Scene::new();
+    scene.desk.workers = 1_000;
+    scene.pass(300);
+    while matches!(scene.turn(), Turn::Run(_)) {}
+    scene.us += 1_000_001;
+    assert_eq!(scene.desk.overrun(scene.us).len(), 300);
+    while let Some(token) = scene.desk.hangs() {
+        scene.desk.busy.get_mut(&token).expect("it hangs").replaced = true;
+    }
+    assert_eq!(scene.desk.idle(), 1_000 - (300 - MOST_REPLACED));
+}
+
+// E65
+#[test]
+fn a_stop_takes_nothing_starts_nothing_and_commits_the_last_ends() {
+    let mut scene = Scene::new();
+    scene.pass(3);
+    assert!(matches!(scene.turn(), Turn::Run(_)));
+    scene.desk.stopping = true;
+    scene.desk.hand_back_queue(scene.us);
+    scene.desk.rung = true;
+    assert_eq!(scene.desk.want(scene.us), None);
+    assert!(matches!(scene.turn(), Turn::Lead));
+    scene.pass(0);
+    assert!(matches!(scene.turn(), Turn::Leave));
+    scene.end(1);
+    assert!(matches!(scene.turn(), Turn::Lead));
+    scene.pass(0);
+    assert!(matches!(scene.turn(), Turn::Leave));
+    assert_eq!(scene.desk.stopped, Stopped { finished: 1, handed_back: 2 });
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Ring,
+    Turn,
+    End,
+    Claim { full: bool },
+    Fail,
+    Later(i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => Just(Step::Ring),
+        4 => Just(Step::Turn),
+        4 => Just(Step::End),
+        3 => any::<bool>().prop_map(|full| Step::Claim { full }),
+        1 => Just(Step::Fail),
+        2 => (0..200_000_i64).prop_map(Step::Later),
+    ]
+}
+
+impl Scene {
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Ring => self.desk.rung = true,
+            Step::Later(us) => self.us += us,
+            Step::End => {
+                if let Some(&token) = self.desk.busy.keys().min() {
+                    self.end(token.0);
+                }
+            }
+            // Only a thread that has nothing in hand asks.
+            Step::Turn if self.desk.idle() == 0 => {}
+            Step::Turn => {
+                if matches!(self.turn(), Turn::Lead) {
+                    self.desk.leading = false;
+                }
+            }
+            Step::Claim { full } => {
+                let want = self.desk.want(self.us);
+                let idle = self.desk.idle().saturating_sub(self.desk.queue.len());
+                assert!(want.is_none_or(|want| want.idle == idle), "R: idle workers only");
+                let n = want.map_or(0, |want| if full { want.all() } else { 1 });
+                self.pass(n);
+            }
+            Step::Fail => {
+                let reports = self.desk.take_reports();
+                self.desk.not_committed(reports, self.us);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn never_holds_more_than_it_may_and_never_starves(
+        steps in prop::collection::vec(step(), 1..120)
+    ) {
+        let mut scene = Scene::new();
+        for step in steps {
+            scene.step(step);
+            let in_hand = scene.desk.busy.len() + scene.desk.queue.len();
+            prop_assert!(in_hand <= WORKERS + MOST_AHEAD, "{in_hand} in hand");
+            // Whatever happened: once the rest and the linger are over, ends are committed, and an
+            // idle worker to whom the bell rang gets a look or a job.
+            let later = scene.us + 10 * REST_US * 32;
+            prop_assert!(scene.desk.reports.is_empty() || scene.desk.pass_is_due(0, later));
+            let idle = scene.desk.idle() > scene.desk.queue.len();
+            prop_assert!(!(scene.desk.rung && idle) || scene.desk.pass_is_due(0, later));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What an engine does when there is little to do: next to nothing, and yet it hears of everything.
+
+use std::time::Duration;
+
+use lanebox::{Ctx, Lanebox, Outcome, Reactions, Running, testing};
+use time::OffsetDateTime;
+
+use crate::scene::{Answer, Gate, Opens, Scene, enqueue, job, job_in, quick, until};
+
+fn ok(_ctx: &Ctx<'_>) -> Answer {
+    Ok(Outcome::Done)
+}
+
+fn reactions() -> Reactions {
+    Reactions::new().on_kind("turn", quick(), ok)
+}
+
+/// Waits until every loop has done its work a few times more.
+fn until_loops_turned(running: &Running) {
+    let at = || running.health().loops.into_iter().map(|one| one.last_good_at).collect::<Vec<_>>();
+    for _ in 0..3 {
+        let before = at();
+        until("every loop has turned", || {
+            at().iter().zip(&before).all(|(now, before)| now > before)
+        });
+    }
+}
+
+fn commits_while_loops_turn(lanebox: &Lanebox, running: &Running) -> u64 {
+    let before = testing::commits(lanebox);
+    until_loops_turned(running);
+    testing::commits(lanebox) - before
+}
+
+#[test]
+fn r28_j39_an_idle_engine_writes_nothing() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let running = lanebox.start(reactions()).expect("started");
+    let id = enqueue(&lanebox, job("turn"));
+    scene.until_state(id, "done");
+    until_loops_turned(&running);
+    assert_eq!(commits_while_loops_turn(&lanebox, &running), 0);
+    assert!(running.health().is_good());
+    drop(running);
+}
+
+#[test]
+fn r28_e47_jobs_that_are_all_blocked_by_their_lane_cost_nothing_while_they_wait() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let gate = Gate::default();
+    let _opens = Opens(gate.clone());
+    let held = gate.clone();
+    let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
+        held.wait();
+        Ok(Outcome::Done)
+    });
+    let running = lanebox.start(reactions).expect("started");
+    let _jobs =
+        lanebox.enqueue_all((0..1_000).map(|_| job_in("turn", "ann")).collect()).expect("accepted");
+    gate.until_reached();
+    until_loops_turned(&running);
+    // Its lease is a minute: not even a renewal is due.
+    assert!(commits_while_loops_turn(&lanebox, &running) <= 1);
+    gate.open();
+    scene.until_ended(1_000);
+    drop(running);
+}
+
+#[test]
+fn a_bell_that_nobody_needs_costs_no_renewal() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let gate = Gate::default();
+    let _opens = Opens(gate.clone());
+    let held = gate.clone();
+    let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
+        held.wait();
+        Ok(Outcome::Done)
+    });
+    let running = lanebox.start(reactions).expect("started");
+    enqueue(&lanebox, job("turn"));
+    gate.until_reached();
+    until_loops_turned(&running);
+    let before = testing::commits(&lanebox);
+    for _ in 0..200 {
+        lanebox.bell();
+        crate::scene::rest();
+    }
+    let commits = testing::commits(&lanebox) - before;
+    assert!(commits <= 201, "one look a ring at most, and no renewal: {commits}");
+    drop((running, gate.open()));
+}
+
+#[test]
+fn e41_a_scheduled_job_runs_at_its_time_and_not_before() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let running = lanebox.start(reactions()).expect("started");
+    let at = OffsetDateTime::now_utc() + Duration::from_millis(400);
+    let id = enqueue(&lanebox, job("turn").at(at));
+    assert_eq!(scene.state(id), "pending");
+    scene.until_state(id, "done");
+    let started = scene.number("SELECT started_at FROM lanebox_finished", []);
+    assert!(i128::from(started) >= at.unix_timestamp_nanos() / 1_000_000);
+    drop(running);
+}
+
+#[test]
+fn e42_a_job_that_is_overdue_runs_at_once() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let id =
+        enqueue(&lanebox, job("turn").at(OffsetDateTime::now_utc() - Duration::from_secs(3_600)));
+    let running = lanebox.start(reactions()).expect("started");
+    scene.until_state(id, "done");
+    drop(running);
+}
+
+#[test]
+fn e43_a_job_in_the_far_future_neither_runs_nor_keeps_the_engine_awake() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let far = OffsetDateTime::from_unix_timestamp(253_402_300_799).expect("the year 9999");
+    let id = enqueue(&lanebox, job("turn").at(far));
+    let running = lanebox.start(reactions()).expect("started");
+    until_loops_turned(&running);
+    assert_eq!(commits_while_loops_turn(&lanebox, &running), 0);
+    assert_eq!(scene.state(id), "pending");
+    let near = enqueue(&lanebox, job("turn"));
+    scene.until_state(near, "done");
+    drop(running);
+}
+
+#[test]
+fn e48_every_engine_of_a_handle_hears_what_another_handle_commits() {
+    let scene = Scene::new();
+    let (lanebox, other) = (scene.open(), scene.open());
+    let kinds = ["a", "b", "c"];
+    let running = kinds
+        .map(|kind| lanebox.start(Reactions::new().on_kind(kind, quick(), ok)).expect("started"));
+    for round in 1..=30 {
+        for kind in kinds {
+            enqueue(&other, job(kind));
+        }
+        scene.until_ended(3 * round);
+    }
+    drop(running);
+}
+
+#[test]
+fn j48_a_file_that_is_locked_for_a_while_stops_nothing_for_good() {
+    let scene = Scene::new();
+    let lanebox = scene.hasty(Duration::from_secs(60));
+    let gate = Gate::default();
+    let _opens = Opens(gate.clone());
+    let held = gate.clone();
+    let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
+        held.wait();
+        Ok(Outcome::Done)
+    });
+    let running = lanebox.start(reactions).expect("started");
+    let _jobs = lanebox.enqueue_all((0..20).map(|_| job("turn")).collect()).expect("accepted");
+    gate.until_reached();
+    let stranger = scene.sql();
+    stranger.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    gate.open();
+    until("it is seen that nothing can be written", || {
+        running.health().loops.iter().any(|one| one.failures_in_a_row >= 3)
+    });
+    let error = running.health().loops.into_iter().find_map(|one| one.last_error);
+    assert!(error.is_some_and(|error| error.contains("locked by another program")));
+    assert_eq!(scene.finished(), 0);
+    stranger.execute_batch("ROLLBACK").expect("unlocked");
+    scene.until_ended(20);
+    until("all is well again", || running.health().is_good());
+    assert_eq!(scene.number("SELECT sum(attempts) + sum(lost) FROM lanebox_finished", []), 20);
+    drop(running);
+}

@@ -1,0 +1,119 @@
+//! Lanes: one run at a time, whole runs, in order, over all threads and processes.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use lanebox::{Lane, Lanebox, NewJob, Outcome, Reactions};
+
+use crate::child::Child;
+use crate::scene::{Answer, Gate, LONG, Opens, Scene, enqueue, job_in, quick, until_all_ended};
+
+/// Part: drains lanes, and writes down when each run began and ended.
+pub fn drain(path: &Path) {
+    let lanebox = Lanebox::builder(path).workers(4).open().expect("a file");
+    let host = lanebox.clone();
+    let reactions = Reactions::new().on_kind("turn", quick(), move |ctx| -> Answer {
+        let (lane, job) = (ctx.subject().unwrap_or("").to_owned(), ctx.payload().to_owned());
+        let row = "INSERT INTO host (what, lane, job) VALUES (?1, ?2, ?3)";
+        host.transaction(|tx| tx.execute(row, ["begin", &lane, &job]))?;
+        ctx.finish_in(move |conn| conn.execute(row, ["end", &lane, &job]).map(|_| ()));
+        Ok(Outcome::Done)
+    });
+    let running = lanebox.start(reactions).expect("started");
+    until_all_ended(path);
+    running.stop(LONG);
+}
+
+#[test]
+fn r65_a_lane_is_held_for_the_whole_handler_and_the_next_sees_what_it_left() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    scene.host_table();
+    let gate = Gate::default();
+    let _opens = Opens(gate.clone());
+    let saw: Arc<Mutex<Vec<i64>>> = Arc::default();
+    let (held, seen, host) = (gate.clone(), saw.clone(), lanebox.clone());
+    let reactions = Reactions::new().on_kind("turn", quick(), move |ctx| -> Answer {
+        let before = host.transaction(|tx| {
+            tx.query_row("SELECT count(*) FROM host", [], |row| row.get::<_, i64>(0))
+        })?;
+        seen.lock().expect("no panic").push(before);
+        held.wait();
+        ctx.finish_in(|conn| {
+            conn.execute("INSERT INTO host (what) VALUES ('answer')", []).map(|_| ())
+        });
+        Ok(Outcome::Done)
+    });
+    let other = Reactions::new().on_kind("other", quick(), |_ctx| -> Answer { Ok(Outcome::Done) });
+    let running =
+        [lanebox.start(reactions).expect("started"), lanebox.start(other).expect("started")];
+    enqueue(&lanebox, job_in("turn", "ann"));
+    gate.until_reached();
+    enqueue(&lanebox, job_in("turn", "ann"));
+    // Another lane's job comes and goes meanwhile: workers are free, and passes are made.
+    enqueue(&lanebox, job_in("other", "bob"));
+    scene.until_ended(1);
+    assert_eq!(*saw.lock().expect("no panic"), [0]);
+    gate.open();
+    scene.until_ended(3);
+    assert_eq!(*saw.lock().expect("no panic"), [0, 1]);
+    drop(running);
+}
+
+#[test]
+fn e52_r33_a_failed_job_is_not_overtaken_in_its_lane() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let order: Arc<Mutex<Vec<String>>> = Arc::default();
+    let told = order.clone();
+    let reactions = Reactions::new().on_kind("turn", quick(), move |ctx| -> Answer {
+        told.lock().expect("no panic").push(format!("{}.{}", ctx.payload(), ctx.attempt()));
+        if ctx.payload() == "1" && ctx.attempt() < 3 {
+            Err("429".into())
+        } else {
+            Ok(Outcome::Done)
+        }
+    });
+    let new = |n: usize| NewJob::raw("turn", n.to_string(), Lane::of("ann")).org("acme");
+    let _jobs = lanebox.enqueue_all((1..=3).map(new).collect()).expect("accepted");
+    let running = lanebox.start(reactions).expect("started");
+    scene.until_ended(3);
+    assert_eq!(*order.lock().expect("no panic"), ["1.1", "1.2", "1.3", "2.1", "3.1"]);
+    drop(running);
+}
+
+#[test]
+fn r24_two_processes_drain_one_file_and_no_lane_ever_has_two_runs() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    scene.host_table();
+    let new = |n: usize| {
+        let lane = format!("lane {}", n % 10);
+        NewJob::raw("turn", n.to_string(), Lane::of(&lane)).org("acme").subject(lane)
+    };
+    let _jobs = lanebox.enqueue_all((0..300).map(new).collect()).expect("accepted");
+    let path = scene.path();
+    let mut children = [Child::start("drain lanes", &path), Child::start("drain lanes", &path)];
+    assert!(children.iter_mut().all(Child::ended_well));
+    let conn = scene.sql();
+    let mut rows = conn.prepare("SELECT what, lane, job FROM host ORDER BY n").expect("the table");
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    let rows: Vec<(String, String, String)> =
+        rows.expect("rows").collect::<Result<_, _>>().expect("texts");
+    assert_eq!(rows.len(), 600, "each job ran once");
+    let mut lanes: HashMap<&str, (Option<&str>, Vec<usize>)> = HashMap::new();
+    for (what, lane, job) in &rows {
+        let (runs, ended) = lanes.entry(lane).or_default();
+        if what == "begin" {
+            assert_eq!(runs.replace(job), None, "two runs in {lane}");
+        } else {
+            assert_eq!(runs.take(), Some(job.as_str()));
+            ended.push(job.parse().expect("a number"));
+        }
+    }
+    assert!(lanes.values().all(|(_, ended)| ended.is_sorted()), "each lane in its order");
+    let workers = "SELECT count(DISTINCT process) FROM lanebox_finished";
+    assert_eq!(scene.number(workers, []), 2, "both had their share");
+    assert_eq!(scene.running(), 0);
+}

@@ -1,0 +1,157 @@
+//! J51: what a host can count and measure, by one log record per ended attempt.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use lanebox::{Outcome, Reactions};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::scene::{Answer, Gate, Opens, Scene, enqueue, job, quick, until};
+
+type Fields = BTreeMap<String, String>;
+
+/// Keeps the records of attempts.
+struct Attempts(&'static Mutex<Vec<Fields>>);
+
+struct Reading(Fields);
+
+impl Visit for Reading {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}"));
+    }
+}
+
+impl Subscriber for Attempts {
+    fn enabled(&self, of: &Metadata<'_>) -> bool {
+        of.target() == "lanebox::attempt"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Reading(Fields::new());
+        event.record(&mut fields);
+        self.0.lock().expect("no panic").push(fields.0);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// The records of this program, from the first call on.
+fn records() -> &'static Mutex<Vec<Fields>> {
+    static RECORDS: Mutex<Vec<Fields>> = Mutex::new(Vec::new());
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        tracing::subscriber::set_global_default(Attempts(&RECORDS)).expect("the only one here");
+    });
+    &RECORDS
+}
+
+fn of(kind: &str) -> Vec<Fields> {
+    let kind = format!("{kind:?}");
+    let records = records().lock().expect("no panic");
+    records.iter().filter(|fields| fields["kind"] == kind).cloned().collect()
+}
+
+fn outcomes(kind: &str) -> Vec<String> {
+    of(kind).iter().map(|fields| fields["outcome"].trim_matches('"').to_owned()).collect()
+}
+
+#[test]
+fn j51_each_way_of_ending_has_its_word_its_attempt_and_its_duration() {
+    records();
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let reactions = Reactions::new()
+        .on_kind("rec.done", quick(), |_ctx| -> Answer { Ok(Outcome::Done) })
+        .on_kind("rec.rows", quick(), |ctx| -> Answer {
+            ctx.finish_in(|_conn| Ok::<_, rusqlite::Error>(()));
+            Ok(Outcome::Done)
+        })
+        .on_kind("rec.fails", quick(), |_ctx| -> Answer { Err("no".into()) })
+        .on_kind("rec.veto", quick(), |_ctx| -> Answer { Ok(Outcome::veto("no")) })
+        .on_kind("rec.later", quick(), |ctx| -> Answer {
+            match ctx.attempt() {
+                1 => Ok(Outcome::postpone(ctx.now() + Duration::from_secs(600), "later")),
+                _ => Ok(Outcome::Done),
+            }
+        });
+    let running = lanebox.start(reactions).expect("started");
+    for kind in ["rec.done", "rec.rows", "rec.fails", "rec.veto", "rec.later"] {
+        enqueue(&lanebox, job(kind).max_attempts(2));
+    }
+    scene.until_ended(4);
+    until("the postponed one is told of", || !outcomes("rec.later").is_empty());
+    // A record follows its commit.
+    until("the others are", || {
+        outcomes("rec.fails").len() == 2 && !outcomes("rec.rows").is_empty()
+    });
+    assert_eq!(outcomes("rec.done"), ["done"]);
+    assert_eq!(outcomes("rec.rows"), ["done"]);
+    assert_eq!(outcomes("rec.fails"), ["retry", "dead"]);
+    assert_eq!(outcomes("rec.veto"), ["vetoed"]);
+    assert_eq!(outcomes("rec.later"), ["postponed"]);
+    let attempts: Vec<_> = of("rec.fails").iter().map(|fields| fields["attempt"].clone()).collect();
+    assert_eq!(attempts, ["1", "2"]);
+    for fields in of("rec.fails") {
+        assert!(fields["took_us"].parse::<i64>().is_ok_and(|us| us >= 0), "{fields:?}");
+        assert!(fields["job"].parse::<i64>().is_ok(), "{fields:?}");
+    }
+    drop(running);
+}
+
+#[test]
+fn j51_a_lost_lease_is_told_by_who_took_it_back_and_by_who_came_late() {
+    records();
+    let scene = Scene::new();
+    let lanebox = crate::scene::hasty(scene.builder().workers(1), Duration::from_secs(1));
+    let gate = Gate::default();
+    let _opens = Opens(gate.clone());
+    let held = gate.clone();
+    let policy = quick().max_run(Duration::from_millis(1));
+    let reactions = Reactions::new().on_kind("rec.hangs", policy, move |_ctx| -> Answer {
+        if !held.reached() {
+            held.wait();
+        }
+        Ok(Outcome::Done)
+    });
+    let running = lanebox.start(reactions).expect("started");
+    enqueue(&lanebox, job("rec.hangs"));
+    scene.until_ended(1);
+    gate.open();
+    until("the late one is told of", || outcomes("rec.hangs").len() == 3);
+    assert_eq!(outcomes("rec.hangs"), ["reaped", "done", "lease_lost"]);
+    drop(running);
+}
+
+#[test]
+fn j51_a_run_that_is_handed_back_is_no_failure() {
+    records();
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let gate = Gate::default();
+    gate.open();
+    let begun = gate.clone();
+    let reactions = Reactions::new().on_kind("rec.stops", quick(), move |ctx| -> Answer {
+        begun.wait();
+        if ctx.wait(crate::scene::LONG) { Ok(Outcome::Done) } else { Err("told to stop".into()) }
+    });
+    let running = lanebox.start(reactions).expect("started");
+    enqueue(&lanebox, job("rec.stops"));
+    gate.until_reached();
+    running.stop(Duration::ZERO);
+    until("it is told of", || !outcomes("rec.stops").is_empty());
+    assert_eq!(outcomes("rec.stops"), ["handed_back"]);
+}
