@@ -1,6 +1,44 @@
 //! Lanebox: an embedded, durable event bus, job queue and send ledger on one SQLite file.
+//!
+//! An accepted fact is never lost. Work for one contact never runs twice at once. An old worker
+//! never commits late. A message that went out is never blindly sent again. Whatever is stuck or
+//! dead is visible to a person, with its reason.
+//!
+//! # A tour
+//!
+//! 1. [`Lanebox::open`] opens (or makes) the file. [`Lanebox::builder`] is for what differs.
+//! 2. Facts and work come in: [`Lanebox::publish`], [`Lanebox::enqueue`], and both inside a
+//!    transaction of the host's by [`Lanebox::transaction`] or [`Lanebox::publish_in`]. Each is on
+//!    the disk when it returns; answers are values ([`Published`], [`Enqueued`]).
+//! 3. [`Reactions`] says what this process has code for: [handlers](Reactions::on) of typed
+//!    [`Job`]s, [consumers](Reactions::consume) and [routes](Reactions::route) of events,
+//!    [`Channel`]s. [`Lanebox::start`] runs them on threads; [`Running::stop`] ends in order.
+//! 4. A handler works through its [`Ctx`]: [`step`](Ctx::step), [`send`](Ctx::send),
+//!    [`publish`](Ctx::publish), [`finish_in`](Ctx::finish_in). It answers an [`Outcome`], and it
+//!    **may run more than once**.
+//! 5. People look and decide: [`people`], [`sends`], the command line.
+//! 6. [`hook`] is the business bus: synchronous, in this process, able to veto.
+//!
+//! # The walk of a message
+//!
+//! The host publishes (one commit). The dispatcher makes it a delivery, a job and, in the same
+//! commit, a claim. The handler's `send` is intended (a commit), the provider is called with no
+//! transaction open, the answer is recorded (a commit). `Done` completes the job with its outbox
+//! and the next claim (a commit). If the process dies between any two of these, the next run knows
+//! from the file what has happened, and what nobody can know is settled by evidence, not by trying
+//! again.
+//!
+//! # How the code is laid out
+//!
+//! `model` (nouns, pure decisions), `store` (verbs: one savepoint's worth each), `engine` (steps
+//! that never sleep), `runtime` (threads), and this handle on top; `env` is the one door of time
+//! and chance. Arrows point at what is depended upon, and a test keeps them so.
 
 #![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod engine;
 mod env;
