@@ -72,7 +72,14 @@ pub fn run(args: &WorkerArgs) -> anyhow::Result<()> {
         .busy_deadline(BUSY_DEADLINE)
         .suspect_wait(SUSPECT_WAIT)
         .open()?;
-    let running = lanebox.start(reactions(args, halts))?;
+    // The deadline is short, and the other processes write: a busy file at the start is no reason
+    // to end, each refusal has waited.
+    let running = loop {
+        match lanebox.start(reactions(args, halts.clone())) {
+            Err(lanebox::Error::Busy { .. }) => {}
+            answer => break answer?,
+        }
+    };
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{}", json!({ "ready": true }))?;
     stdout.flush()?;
