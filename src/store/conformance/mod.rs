@@ -2,8 +2,13 @@
 //! every state and every verb, what the schema refuses, the plans of all statements, and the
 //! scenarios that the store alone can show.
 
+mod accepting;
+mod caps;
 mod cost;
+mod leases;
 mod matrix;
+mod order;
+mod outcomes;
 mod plans;
 mod random;
 mod reference;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::env::{Env, ManualClock};
+use crate::env::{Clock, Env, ManualClock};
 use crate::model::id::{Held, JobId, JobNo, LaneNo, ProcessNo, SendNo};
 use crate::model::job::NewJob;
 use crate::model::lane::Lane;
@@ -31,6 +31,7 @@ pub(super) struct World {
     pub(super) clock: Arc<ManualClock>,
     pub(super) me: ProcessNo,
     dir: TempDir,
+    boots: u64,
 }
 
 impl World {
@@ -46,7 +47,7 @@ impl World {
         let dir = tempfile::tempdir().expect("a directory");
         let store = opened(&dir, clock.clone(), 1);
         let me = store.register().expect("registers");
-        World { store, clock, me, dir }
+        World { store, clock, me, dir, boots: 1 }
     }
 
     /// Another handle on the same file, as another process has it.
@@ -56,19 +57,25 @@ impl World {
         store
     }
 
+    /// The same without the guards.
+    pub(super) fn beside_unguarded(&self) -> SqliteStore {
+        opened(&self.dir, self.clock.clone(), 3)
+    }
+
     /// The machine was started anew: everybody is gone.
     pub(super) fn rebooted(self) -> World {
-        let World { store, clock, dir, .. } = self;
+        let World { store, clock, dir, boots, .. } = self;
         drop(store);
-        let now = crate::env::Clock::now_ms(&*clock);
-        let clock = Arc::new(ManualClock::rebooted(now, "boot-2"));
-        let store = opened(&dir, clock.clone(), 3);
+        let boots = boots + 1;
+        let boot = format!("boot-{boots}");
+        let clock = Arc::new(ManualClock::rebooted(clock.now_ms(), &boot));
+        let store = opened(&dir, clock.clone(), 10 * boots);
         let me = store.register().expect("registers");
-        World { store, clock, me, dir }
+        World { store, clock, me, dir, boots }
     }
 
     pub(super) fn now(&self) -> i64 {
-        crate::env::Clock::now_ms(&*self.clock)
+        self.clock.now_ms()
     }
 
     pub(super) fn enqueue(&self, job: NewJob) -> JobNo {
@@ -117,6 +124,28 @@ impl World {
         let mut taken = self.claim(1);
         assert_eq!(taken.len(), 1, "something is ready");
         taken.remove(0).held
+    }
+
+    /// What runs now, as its workers hold it.
+    pub(super) fn held(&self) -> Vec<Held> {
+        let sql = "SELECT id, token, process, org, lane, started_at, series, attempts, lost FROM lanebox_running ORDER BY id";
+        self.store.look(|conn| {
+            let mut statement = conn.prepare(sql).expect("a good query");
+            let rows = statement.query_map([], |row| {
+                Ok(Held {
+                    job: row.get(0)?,
+                    token: row.get(1)?,
+                    process: row.get(2)?,
+                    org: row.get(3)?,
+                    lane: row.get(4)?,
+                    started_at: row.get(5)?,
+                    series: row.get(6)?,
+                    attempts: row.get(7)?,
+                    lost: row.get(8)?,
+                })
+            });
+            rows.expect("it runs").collect::<rusqlite::Result<_>>().expect("running rows")
+        })
     }
 
     /// The numbers of the jobs that are taken, in the order in which they are.

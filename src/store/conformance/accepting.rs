@@ -1,0 +1,150 @@
+//! Accepting work: keys, origins, transactions that are taken back, two handles at once.
+
+use super::world::{World, laned};
+use crate::Enqueued;
+use crate::error::{Error, Result};
+use crate::model::id::{ConsumerNo, EventId, EventSeq};
+use crate::model::job::NewJob;
+use crate::model::lane::Lane;
+use crate::store::jobs::Jobs;
+use crate::store::sqlite::SqliteStore;
+
+fn event(world: &World, n: u128) -> EventId {
+    let id = uuid::Uuid::from_u128(n);
+    world.sql(&format!(
+        "INSERT INTO lanebox_event(uuid, org, name) VALUES (x'{}', 'acme', 'message.received')",
+        id.simple()
+    ));
+    EventId(id)
+}
+
+fn jobs(world: &World) -> i64 {
+    world.one("SELECT count(*) FROM lanebox_job")
+}
+
+#[test]
+fn e25_the_same_source_in_two_orgs_is_two_jobs_and_again_it_is_the_first() {
+    let world = World::new();
+    let source = event(&world, 1);
+    let of = |org: &str| NewJob::raw("reply", "{}", Lane::of("ann")).org(org).once_for(source);
+    let first = world.accept(of("acme"));
+    let other = world.accept(of("globex"));
+    assert!(matches!((first, other), (Enqueued::New(_), Enqueued::New(_))), "{first:?} {other:?}");
+    assert_eq!(world.accept(of("acme")), Enqueued::Existing(first.id()));
+    // Whatever became of it: never again.
+    let held = world.take();
+    let _done = world.done(held);
+    assert_eq!(world.accept(of("acme")), Enqueued::Existing(first.id()));
+}
+
+#[test]
+fn j20_a_dedupe_key_answers_the_first_job_until_its_horizon_also_after_done() {
+    let world = World::new();
+    let keyed = || laned("ann").dedupe("order 7");
+    let first = world.accept(keyed());
+    assert_eq!(world.accept(keyed()), Enqueued::Existing(first.id()));
+    let held = world.take();
+    let _done = world.done(held);
+    assert_eq!(world.accept(keyed()), Enqueued::Existing(first.id()));
+    world.clock.advance(91 * 86_400_000);
+    let second = world.accept(keyed());
+    assert_ne!(second.id(), first.id(), "its horizon is over");
+    // Trap 14: it outlives its horizon while its job lives, else a long wait would make a twin.
+    world.clock.advance(91 * 86_400_000);
+    assert_eq!(world.accept(keyed()), Enqueued::Existing(second.id()));
+}
+
+#[test]
+fn e29_a_job_of_a_transaction_that_is_taken_back_does_not_exist() {
+    let world = World::new();
+    let taken_back: Result<()> = world.store.transaction(|tx| {
+        let _new = tx.enqueue(&laned("ann"))?;
+        Err(Error::invalid("deal", "the host changed its mind"))
+    });
+    assert!(taken_back.is_err());
+    assert_eq!(jobs(&world), 0);
+    world.is_sound();
+}
+
+#[test]
+fn e30_after_a_refused_duplicate_the_transaction_is_usable() {
+    let world = World::new();
+    world.enqueue(laned("ann").dedupe("order 7"));
+    let other = NewJob::raw("reply", "{\"n\":2}", Lane::NONE).org("acme").dedupe("order 7");
+    let enqueued = world.store.transaction(|tx| {
+        assert!(matches!(tx.enqueue(&other), Err(Error::Conflict { .. })));
+        tx.enqueue(&laned("bob"))
+    });
+    assert!(matches!(enqueued, Ok(Enqueued::New(_))), "{enqueued:?}");
+    assert_eq!(jobs(&world), 2);
+    world.is_sound();
+}
+
+#[test]
+fn e126_two_jobs_of_one_route_and_the_same_kind_of_two_consumers_all_run() {
+    let world = World::new();
+    event(&world, 1);
+    let born = |consumer: i64, ordinal: u32| {
+        let mut job = laned("ann");
+        job.origin.event = Some(EventSeq(1));
+        job.origin.delivery = Some((ConsumerNo(consumer), ordinal));
+        job
+    };
+    let all = [(1, 0), (1, 1), (2, 0)];
+    let first: Vec<Enqueued> = all.iter().map(|&(c, n)| world.accept(born(c, n))).collect();
+    assert!(first.iter().all(|answer| matches!(answer, Enqueued::New(_))), "{first:?}");
+    for (&(consumer, ordinal), first) in all.iter().zip(&first) {
+        assert_eq!(world.accept(born(consumer, ordinal)), Enqueued::Existing(first.id()));
+    }
+    for _ in all {
+        let held = world.take();
+        let _done = world.done(held);
+    }
+    assert_eq!(world.all::<String>("SELECT DISTINCT state FROM lanebox_job_state"), ["done"]);
+}
+
+#[test]
+fn r38_a_key_whose_transaction_is_taken_back_is_free_for_the_next() {
+    let world = World::new();
+    let other = world.beside();
+    let keyed = || laned("ann").dedupe("order 7");
+    let taken_back: Result<()> = world.store.transaction(|tx| {
+        let _new = tx.enqueue(&keyed())?;
+        // The other handle waits for the lock, so it cannot be told of a job that will not be.
+        Err(Error::invalid("deal", "the host changed its mind"))
+    });
+    assert!(taken_back.is_err());
+    let enqueued = other.enqueue(vec![keyed()]).expect("the key is free");
+    assert!(matches!(enqueued[..], [Enqueued::New(_)]), "{enqueued:?}");
+    assert_eq!(jobs(&world), 1);
+}
+
+#[test]
+fn r38_a_batch_that_fails_half_way_stores_none_of_it() {
+    let world = World::new();
+    let mut late = laned("bob");
+    late.expires_at = Some(world.now());
+    let refused = world.store.enqueue(vec![laned("ann").dedupe("order 7"), late]);
+    assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
+    assert_eq!(jobs(&world), 0);
+    assert!(matches!(world.accept(laned("ann").dedupe("order 7")), Enqueued::New(_)));
+    world.is_sound();
+}
+
+#[test]
+fn r39_two_handles_that_import_the_same_keys_make_each_job_once() {
+    let world = World::unguarded();
+    let other = world.beside_unguarded();
+    const KEYS: usize = 400;
+    let import = |store: &SqliteStore| {
+        let keyed = |n: usize| laned("ann").dedupe(format!("row {n}"));
+        let answers = (0..KEYS).map(|n| store.enqueue(vec![keyed(n)]).expect("accepted")[0]);
+        answers.filter(|answer| matches!(answer, Enqueued::New(_))).count()
+    };
+    let new: usize = std::thread::scope(|scope| {
+        let imports = [scope.spawn(|| import(&world.store)), scope.spawn(|| import(&other))];
+        imports.into_iter().map(|import| import.join().expect("no panic")).sum()
+    });
+    assert_eq!((new, jobs(&world)), (KEYS, 400));
+    world.is_sound();
+}
