@@ -1,5 +1,7 @@
 //! The resolver's passes: in which order it asks, what it writes, and when it comes back.
 
+mod random;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

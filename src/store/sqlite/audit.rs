@@ -38,7 +38,7 @@ pub(super) fn audit(conn: &Connection) -> Result<Vec<Finding>> {
 }
 
 fn ask(conn: &Connection, audit: &Audit) -> Result<Finding> {
-    let mut statement = conn.prepare(audit.sql)?;
+    let mut statement = conn.prepare_cached(audit.sql)?;
     let mut rows = statement.query([])?;
     let (mut count, mut first) = (0, Vec::new());
     while let Some(row) = rows.next()? {

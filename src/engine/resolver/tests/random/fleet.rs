@@ -1,0 +1,414 @@
+//! Workers that are stepped by hand: each call is an intent, a call and an answer, with anything
+//! between them; and what must be true after each step.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::outside::{Heard, Outside};
+use crate::engine::channel::Channels;
+use crate::engine::resolver::tick;
+use crate::model::id::{Held, JobId, ProcessNo, SendKey};
+use crate::model::send::Slot;
+use crate::model::send::ability::Abilities;
+use crate::model::send::class::Refusal;
+use crate::model::verdict::End;
+use crate::store::jobs::{Jobs, Reap, Round};
+use crate::store::ledger::tests::world::{LEASE, TIMEOUT, World};
+use crate::store::ledger::{Begun, Intent, Ledger, LookedAnswer, LookedAt, NotSent, Rejected};
+use crate::store::processes::Processes;
+
+/// One send of one job, whatever its tries.
+pub(super) type SendOf = (i64, String);
+
+/// A run under way.
+#[derive(Debug)]
+struct Run {
+    held: Held,
+    process: ProcessNo,
+    /// Its next send.
+    next: usize,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Ready,
+    Intended { key: SendKey, call_by: i64 },
+    Called { key: SendKey, heard: Heard, not_before: i64 },
+    Over(End),
+}
+
+/// The file, its workers, and the outside.
+pub(super) struct Fleet {
+    pub(super) w: World,
+    pub(super) chance: fastrand::Rng,
+    pub(super) outside: Arc<Outside>,
+    channels: Channels,
+    abilities: Abilities,
+    processes: Vec<ProcessNo>,
+    runs: Vec<Run>,
+    pub(super) jobs: Vec<JobId>,
+    pub(super) keys: Vec<SendKey>,
+    pub(super) sends: HashMap<SendKey, SendOf>,
+    pub(super) orders: HashMap<SendOf, usize>,
+    old_looks: Vec<LookedAt>,
+    pub(super) seen: BTreeMap<&'static str, usize>,
+}
+
+impl Fleet {
+    pub(super) fn new(abilities: Abilities, seed: u64) -> Fleet {
+        let w = World::seeded(seed);
+        let outside = Outside::new(abilities, w.env.clone(), seed);
+        let mut channels = Channels::default();
+        channels.add("whatsapp", outside.clone()).expect("the only one");
+        let processes = vec![w.process, w.store.register().expect("a second process")];
+        let chance = fastrand::Rng::with_seed(seed);
+        let jobs = (0..8).map(|i| w.job(&format!("contact {}", i % 6))).collect();
+        Fleet {
+            w,
+            chance,
+            outside,
+            channels,
+            abilities,
+            processes,
+            runs: Vec::new(),
+            jobs,
+            keys: Vec::new(),
+            sends: HashMap::new(),
+            orders: HashMap::new(),
+            old_looks: Vec::new(),
+            seen: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn see(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    /// Something happens; what.
+    pub(super) fn anything(&mut self) -> &'static str {
+        match self.chance.u32(0..100) {
+            0..44 => self.step_a_run(),
+            44..56 => self.claim(),
+            56..66 => self.time_passes(),
+            66..69 => self.crash(),
+            69..72 => self.all_stand_still(),
+            72..76 => self.reap(),
+            76..84 => self.resolve(),
+            84..87 => self.look_slowly(),
+            87..92 => self.statuses(false),
+            _ => self.somebody_acts(),
+        }
+    }
+
+    fn claim(&mut self) -> &'static str {
+        let process = self.processes[self.chance.usize(0..self.processes.len())];
+        for claimed in self.w.claim_many(process, self.chance.usize(1..5)) {
+            let run = Run { held: claimed.held, process, next: 0, stage: Stage::Ready };
+            self.runs.push(run);
+        }
+        "claim"
+    }
+
+    // Who lives renews; who stands still does not.
+    fn time_passes(&mut self) -> &'static str {
+        let ms = match self.chance.u32(0..10) {
+            0..6 => self.chance.i64(1..3_000),
+            6..9 => self.chance.i64(3_000..40_000),
+            _ => self.chance.i64(40_000..1_000_000),
+        };
+        let renew = self.runs.iter().filter(|_| self.chance.u32(0..4) > 0);
+        let renew = renew.map(|run| run.held).collect();
+        let round = Round { renew, lease_ms: LEASE.max(ms + 1_000), ..Round::default() };
+        self.w.store.round(round).map(drop).expect("renewed");
+        self.w.advance(ms);
+        self.outside.time_passed();
+        "time passes"
+    }
+
+    // Past every lease, and somebody else notices.
+    fn all_stand_still(&mut self) -> &'static str {
+        self.w.advance(LEASE + 1);
+        self.outside.time_passed();
+        self.reap()
+    }
+
+    fn crash(&mut self) -> &'static str {
+        let i = self.chance.usize(0..self.processes.len());
+        let gone = self.processes[i];
+        self.w.store.leave(gone).expect("it is gone");
+        self.processes[i] = self.w.store.register().expect("its successor");
+        self.runs.retain(|run| run.process != gone);
+        self.see("crash");
+        "crash"
+    }
+
+    fn reap(&mut self) -> &'static str {
+        let which = if self.chance.bool() { Reap::Gone } else { Reap::Expired };
+        let round = Round { reap: Some(which), ..Round::default() };
+        self.w.store.round(round).map(drop).expect("a reaper's pass");
+        "reap"
+    }
+
+    fn resolve(&mut self) -> &'static str {
+        let before = self.settled();
+        let _again = tick(&*self.w.store, &self.channels).expect("a pass");
+        let after = self.settled();
+        for (what, (before, after)) in
+            ["not found", "settled by the lookup", "told"].into_iter().zip(before.zip(after))
+        {
+            if after > before {
+                self.see(what);
+            }
+        }
+        "resolve"
+    }
+
+    fn settled(&self) -> impl Iterator<Item = i64> + use<> {
+        let count = |condition: &str| {
+            let sql = format!("SELECT count(*) FROM lanebox_send_try WHERE {condition}");
+            self.w.ask::<i64>(&sql)
+        };
+        let counts = [
+            count("how = 'not_found'"),
+            count("state = 'accepted' AND settled_by = 'lookup'"),
+            count("notice IS NOT NULL"),
+        ];
+        counts.into_iter()
+    }
+
+    // An answer that was asked for now, and is heard much later.
+    fn look_slowly(&mut self) -> &'static str {
+        if let Some(old) = self.old_looks.pop() {
+            let answer = self.w.store.looked(old).expect("an answer");
+            if answer == LookedAnswer::Stale {
+                self.see("stale look");
+            }
+            return "an old look is answered";
+        }
+        use crate::engine::channel::{Channel, Lookup};
+        let looks = self.w.store.due_looks(None, 10).expect("a page");
+        for look in looks.due {
+            let not_found = self.outside.lookup(look.key) == Lookup::NotFound;
+            let (place, calls, unknown_at) = (look.place, look.calls, look.unknown_at);
+            let asked_at = looks.asked_at;
+            self.old_looks.push(LookedAt { place, calls, unknown_at, asked_at, not_found });
+        }
+        "looks are asked for"
+    }
+
+    pub(super) fn statuses(&mut self, all: bool) -> &'static str {
+        for (key, id) in self.outside.statuses(all) {
+            if self.w.state_of(key) == "unknown" {
+                self.see("settled by a status");
+            }
+            let _answer = self.w.echo(key, &id);
+        }
+        "statuses"
+    }
+
+    fn step_a_run(&mut self) -> &'static str {
+        if self.runs.is_empty() {
+            return "no run";
+        }
+        let i = self.chance.usize(0..self.runs.len());
+        let mut run = self.runs.swap_remove(i);
+        if self.step(&mut run) {
+            self.runs.push(run);
+        }
+        "a run"
+    }
+
+    // Whether it goes on.
+    fn step(&mut self, run: &mut Run) -> bool {
+        match std::mem::replace(&mut run.stage, Stage::Ready) {
+            Stage::Ready => return self.next_send(run),
+            Stage::Intended { key, call_by } => run.stage = self.call(run.held, key, call_by),
+            Stage::Called { key, heard, not_before } if self.w.env.mono_ms() < not_before => {
+                run.stage = Stage::Called { key, heard, not_before };
+            }
+            Stage::Called { key, heard, .. } => self.hears(run, key, &heard),
+            Stage::Over(end) => {
+                let _ended = self.w.end(run.held, end);
+                return false;
+            }
+        }
+        true
+    }
+
+    // A job has one to three sends, the last of three by name.
+    fn next_send(&mut self, run: &mut Run) -> bool {
+        let sends = 1 + usize::try_from(run.held.job.0 % 3).expect("0 to 2");
+        let slot = match run.next {
+            2 => Slot::Name("note".to_owned()),
+            n => Slot::Seq(u32::try_from(n + 1).expect("few")),
+        };
+        if run.next == sends {
+            run.stage = Stage::Over(match self.chance.u32(0..10) {
+                0 => End::Retry { error: "it failed".to_owned(), wait_ms: 1_000 },
+                1 => End::Dead("it failed for good".to_owned()),
+                _ => End::Done { result: None },
+            });
+            return true;
+        }
+        let body = if self.chance.u32(0..20) == 0 { "another" } else { "hello" }.to_owned();
+        let send = (run.held.job.0, format!("{slot:?}"));
+        let intent = Intent { slot, body, ..self.w.intent(run.held, 1, self.abilities) };
+        let wall = self.w.now();
+        run.stage = match self.w.store.begin(intent).expect("an answer") {
+            Begun::Go { key, call_by } => {
+                if self.sends.insert(key, send).is_some() {
+                    self.see("called again");
+                } else {
+                    self.keys.push(key);
+                }
+                Stage::Intended { key, call_by }
+            }
+            Begun::Accepted { .. } => {
+                run.next += 1;
+                Stage::Ready
+            }
+            Begun::Unknown => Stage::Over(self.swallowed(End::Unknown)),
+            Begun::GivenUp => Stage::Over(End::GivenUp("given up".to_owned())),
+            Begun::Wait { until, why } => {
+                self.see("gate closed");
+                let keep_lane = Some(true);
+                Stage::Over(End::Postpone { until, why, keep_lane, counted: false })
+            }
+            Begun::Veto(why) => Stage::Over(End::Veto(why)),
+            Begun::Refused(why) => Stage::Over(End::Dead(why)),
+            Begun::Cancelled => {
+                Stage::Over(End::Retry { error: "cancelled".to_owned(), wait_ms: 0 })
+            }
+            Begun::Short => {
+                let (until, why) = (wall, "short".to_owned());
+                Stage::Over(End::Postpone { until, why, keep_lane: None, counted: true })
+            }
+            Begun::LeaseLost => {
+                self.see("lease lost");
+                return false;
+            }
+        };
+        true
+    }
+
+    // A handler may swallow what it hears: the end of its run knows anyway.
+    fn swallowed(&self, end: End) -> End {
+        match self.chance.clone().u32(0..5) {
+            0 => End::Done { result: None },
+            1 => End::Retry { error: "unknown".to_owned(), wait_ms: 0 },
+            _ => end,
+        }
+    }
+
+    fn call(&mut self, held: Held, key: SendKey, call_by: i64) -> Stage {
+        if self.w.env.mono_ms() > call_by {
+            self.see("too late to call");
+            return match self.w.reject(held, key, NotSent::NotCalled) {
+                Rejected::Now => Stage::Over(End::Retry { error: "late".to_owned(), wait_ms: 0 }),
+                Rejected::NothingLearned => Stage::Over(End::Unknown),
+            };
+        }
+        let heard = self.outside.call(key);
+        let wait = if matches!(heard, Heard::Nothing) { TIMEOUT } else { 0 };
+        Stage::Called { key, heard, not_before: self.w.env.mono_ms() + wait }
+    }
+
+    fn hears(&mut self, run: &mut Run, key: SendKey, heard: &Heard) {
+        let late = self.w.state_of(key) == "unknown";
+        let not_sent = match heard {
+            Heard::Accepted(id) => {
+                let _answer = self.w.answered(key, id);
+                if late {
+                    self.see("accepted late");
+                }
+                run.next += 1;
+                return;
+            }
+            Heard::Nothing => {
+                run.stage = Stage::Over(self.swallowed(End::Unknown));
+                return;
+            }
+            Heard::Refused => NotSent::Refused(Refusal::Transient),
+            Heard::NotCalled => NotSent::NotCalled,
+        };
+        run.stage = match self.w.reject(run.held, key, not_sent) {
+            Rejected::Now if late => {
+                self.see("rejected late");
+                Stage::Over(End::Retry { error: "refused".to_owned(), wait_ms: 1_000 })
+            }
+            // Swallowed: its number is used.
+            Rejected::Now if self.chance.bool() => {
+                run.next += 1;
+                Stage::Ready
+            }
+            Rejected::Now => {
+                Stage::Over(End::Retry { error: "refused".to_owned(), wait_ms: 1_000 })
+            }
+            Rejected::NothingLearned => Stage::Over(End::Unknown),
+        };
+    }
+
+    /// What must be true now.
+    pub(super) fn check(&self, when: &str) {
+        let findings = self.w.findings();
+        assert!(findings.is_empty(), "{when}: {findings:#?}");
+        let mut out: HashMap<&SendOf, usize> = HashMap::new();
+        for message in self.outside.messages() {
+            *out.entry(&self.sends[&message.key]).or_default() += 1;
+            let state = self.w.state_of(message.key);
+            let denied = state == "rejected" || state == "abandoned(not_found)";
+            assert!(!denied, "{when}: {message:?} went out, but its try is {state}");
+        }
+        for (send, times) in out {
+            let allowed = 1 + self.orders.get(send).copied().unwrap_or(0);
+            assert!(times <= allowed, "{when}: {send:?} went out {times} times, {allowed} allowed");
+        }
+    }
+
+    /// Faults are over: everything settles in a bounded number of steps.
+    pub(super) fn settle(&mut self, when: &str) {
+        self.open_all_gates();
+        for _ in 0..400 {
+            self.statuses(true);
+            self.resolve();
+            self.reap();
+            self.claim();
+            for _ in 0..6 {
+                self.step_a_run();
+            }
+            self.a_person_settles_what_was_told();
+            self.w.advance(30_000);
+            self.outside.time_passed();
+            self.check(when);
+            if self.runs.is_empty() && self.all_ended() {
+                self.every_message_is_known(when);
+                if self.outside.repeats() > 0 {
+                    self.see("repeat recognised");
+                }
+                return;
+            }
+        }
+        let places: Vec<_> = self.jobs.iter().map(|job| self.w.place_of(*job)).collect();
+        panic!("{when}: not settled: {places:?}, {:?}", self.runs);
+    }
+
+    fn all_ended(&self) -> bool {
+        let live = ["running", "waiting", "unknown", "parked", "ready"];
+        self.jobs.iter().all(|job| !live.contains(&self.w.place_of(*job).as_str()))
+    }
+
+    // Recorded, or a person was told and decided otherwise.
+    fn every_message_is_known(&self, when: &str) {
+        for message in self.outside.messages() {
+            let state = self.w.state_of(message.key);
+            let open = "SELECT count(*) FROM lanebox_send_try t JOIN lanebox_notice n ON n.id = t.notice WHERE n.state <> 'resolved' AND t.state = 'unknown'";
+            let known = match state.as_str() {
+                "accepted" | "duplicate" | "abandoned(send_again)" | "abandoned(given_up)" => true,
+                "unknown" => self.w.ask::<i64>(open) > 0,
+                _ => false,
+            };
+            assert!(known, "{when}: {message:?} is {state}");
+        }
+    }
+}
