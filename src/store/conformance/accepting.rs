@@ -148,3 +148,16 @@ fn r39_two_handles_that_import_the_same_keys_make_each_job_once() {
     assert_eq!((new, jobs(&world)), (KEYS, 400));
     world.is_sound();
 }
+
+#[test]
+fn r36_a_lane_has_a_name_or_is_said_to_be_none() {
+    let world = World::new();
+    for name in ["", " ", " ann", "ann\t", "a\0b", &"x".repeat(201)] {
+        let refused = world.store.enqueue(vec![laned(name)]);
+        assert!(matches!(refused, Err(Error::Invalid { .. })), "{name:?}: {refused:?}");
+    }
+    assert_eq!(jobs(&world), 0);
+    world.enqueue(laned(&"x".repeat(200)));
+    world.enqueue(NewJob::raw("reply", "{}", Lane::NONE).org("acme"));
+    assert_eq!(world.taken(5).len(), 2);
+}

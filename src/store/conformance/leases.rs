@@ -4,7 +4,7 @@ use super::tables;
 use super::world::{LEASE_MS, MORNING, World, lane_less, laned, retry};
 use crate::model::id::{Held, JobNo};
 use crate::model::verdict::End;
-use crate::store::jobs::{Ask, Ended, Finish, Jobs, Reap, Renewed, Round};
+use crate::store::jobs::{Ask, Ended, Finish, HostWork, Jobs, Reap, Renewed, Round};
 use crate::store::processes::Processes;
 use crate::store::sqlite::SqliteStore;
 use crate::store::sqlite::door::Step;
@@ -245,6 +245,39 @@ fn e66_the_leases_of_a_process_that_is_gone_come_back_at_once() {
     world.clock.advance(LEASE_MS + 1);
     assert_eq!(reaped(&world.store, Reap::Gone), 0);
     assert_eq!(renewed(&world, mine), Renewed::Held { cancel_asked: false });
+}
+
+// R19: what runs is found by its own lease, and a holder's row cannot go while anybody may look.
+#[test]
+fn r19_a_run_is_found_by_its_own_lease_and_the_row_of_its_holder_stays() {
+    let world = World::new();
+    world.enqueue(laned("ann"));
+    let gone = world.store.register().expect("registers");
+    assert_eq!(world.claim_as(Ask { process: gone, ..world.ask(1) }).len(), 1);
+    let delete = format!("DELETE FROM lanebox_process WHERE id = {gone}");
+    let refused = world.store.step(Step::Sql(delete)).expect_err("it stays");
+    assert!(refused.to_string().contains("processes are marked gone"), "{refused}");
+    assert_eq!(world.lose().len(), 1, "without any word of its holder");
+    world.is_sound();
+}
+
+#[test]
+fn e50_the_hosts_rows_of_a_lost_run_are_not_even_asked_for() {
+    let world = World::new();
+    world.enqueue(laned("ann"));
+    world.sql("CREATE TABLE deal(id INTEGER)");
+    let held = world.take();
+    let _lost = world.lose();
+    let finish = || Finish { held, end: End::Done { result: None }, outbox: Vec::new() };
+    let mut asked = 0;
+    let mut rows = |conn: &rusqlite::Connection| {
+        asked += 1;
+        conn.execute("INSERT INTO deal VALUES (1)", [])?;
+        Ok(())
+    };
+    let ended = world.store.finish_with(finish(), HostWork::Sqlite(&mut rows));
+    assert!(matches!(ended, Ok(Ended::LeaseLost)), "{ended:?}");
+    assert_eq!((asked, world.one::<i64>("SELECT count(*) FROM deal")), (0, 0));
 }
 
 #[test]

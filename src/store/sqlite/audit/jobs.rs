@@ -157,4 +157,29 @@ UNION ALL SELECT a.job FROM lanebox_attempt a JOIN lanebox_finished f ON f.id = 
 WHERE j.id IS NULL OR e.expires_at IS NOT j.expires_at OR EXISTS (SELECT 1 FROM lanebox_running r WHERE r.id = e.id) \
   OR EXISTS (SELECT 1 FROM lanebox_finished f WHERE f.id = e.id)",
     },
+    Audit {
+        name: "expiry_missing",
+        sentence: "a job that waits, has an expiry and has sent nothing will expire",
+        sql: "SELECT j.id FROM lanebox_job j LEFT JOIN lanebox_tried t ON t.id = j.id \
+WHERE j.expires_at IS NOT NULL AND coalesce(t.sent, 0) = 0 \
+  AND NOT EXISTS (SELECT 1 FROM lanebox_running r WHERE r.id = j.id) \
+  AND NOT EXISTS (SELECT 1 FROM lanebox_finished f WHERE f.id = j.id) \
+  AND NOT EXISTS (SELECT 1 FROM lanebox_expiry e WHERE e.expires_at = j.expires_at AND e.id = j.id)",
+    },
+    Audit {
+        name: "result_is_true",
+        sentence: "only a job that is done has a result",
+        sql: "SELECT r.job FROM lanebox_result r LEFT JOIN lanebox_finished f ON f.id = r.job WHERE f.state IS NOT 'done'",
+    },
+    Audit {
+        name: "pause_is_true",
+        sentence: "a pause is of a lane that exists",
+        sql: "SELECT p.lane FROM lanebox_pause p LEFT JOIN lanebox_lane l ON l.id = p.lane \
+WHERE l.id IS NULL",
+    },
+    Audit {
+        name: "holder_is_known",
+        sentence: "a running job has a process that is written down",
+        sql: "SELECT r.id FROM lanebox_running r LEFT JOIN lanebox_process p ON p.id = r.process WHERE p.id IS NULL",
+    },
 ];
