@@ -3,6 +3,8 @@
 
 mod health;
 mod loops;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use std::sync::Arc;
@@ -54,6 +56,10 @@ struct Shared {
 }
 
 /// A started engine. [`Running::stop`] ends it in order; dropping it does so within a second.
+///
+/// Each attempt that ends is told by one `tracing` record after its commit: target
+/// `lanebox::attempt`, level debug, with `kind`, `outcome`, `attempt`, `token` and `took_us` for a
+/// host that counts and measures.
 #[must_use = "dropping it stops the engine"]
 pub struct Running {
     shared: Arc<Shared>,

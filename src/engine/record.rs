@@ -1,5 +1,5 @@
 //! One log record per ended attempt, after its commit: what a host counts and measures. Its target
-//! is `lanebox::attempt`; its fields are `kind`, `outcome`, `attempt`, `took_us` and `job`.
+//! is `lanebox::attempt`; its fields are `kind`, `outcome`, `attempt`, `token` and `took_us`.
 
 use crate::engine::Engine;
 use crate::engine::desk::Report;
@@ -26,10 +26,13 @@ impl Engine {
     }
 
     fn record(&self, held: &Held, kind: KindNo, outcome: &str, took_us: Option<i64>) {
-        let Held { job, attempts: attempt, .. } = held;
+        if !tracing::enabled!(target: "lanebox::attempt", tracing::Level::DEBUG) {
+            return;
+        }
+        let (token, attempt) = (held.token.0, held.attempts);
         // A job of another process's kind can be taken back here.
         let kind = self.names.get(&kind).map_or("?", String::as_str);
-        tracing::debug!(target: "lanebox::attempt", kind, outcome, attempt, took_us, %job);
+        tracing::debug!(target: "lanebox::attempt", kind, outcome, attempt, token, took_us);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use lanebox::{Lane, Lanebox, NewJob, Outcome, Reactions};
+use lanebox::{Ctx, Lane, Lanebox, NewJob, Outcome, Reactions};
 
 use crate::child::Child;
 use crate::scene::{Answer, Gate, LONG, Opens, Scene, enqueue, job_in, quick, until_all_ended};
@@ -80,6 +80,21 @@ fn e52_r33_a_failed_job_is_not_overtaken_in_its_lane() {
     let running = lanebox.start(reactions).expect("started");
     scene.until_ended(3);
     assert_eq!(*order.lock().expect("no panic"), ["1.1", "1.2", "1.3", "2.1", "3.1"]);
+    drop(running);
+}
+
+#[test]
+fn r32_many_orgs_that_may_not_run_hide_nobody_behind_them() {
+    let scene = Scene::new();
+    let lanebox = scene.builder().workers(1).open().expect("the file opens");
+    let new = |n: usize| NewJob::raw("turn", "{}", Lane::NONE).org(format!("org {n}"));
+    let _jobs = lanebox.enqueue_all((0..400).map(new).collect()).expect("accepted");
+    scene.sql().execute("UPDATE lanebox_org SET cap = 0 WHERE name <> '-'", []).expect("caps");
+    let last = enqueue(&lanebox, job_in("turn", "ann").org("the last one"));
+    let ok = |_ctx: &Ctx<'_>| -> Answer { Ok(Outcome::Done) };
+    let running = lanebox.start(Reactions::new().on_kind("turn", quick(), ok)).expect("started");
+    scene.until_state(last, "done");
+    assert_eq!(scene.finished(), 1);
     drop(running);
 }
 

@@ -107,7 +107,7 @@ fn j51_each_way_of_ending_has_its_word_its_attempt_and_its_duration() {
     assert_eq!(attempts, ["1", "2"]);
     for fields in of("rec.fails") {
         assert!(fields["took_us"].parse::<i64>().is_ok_and(|us| us >= 0), "{fields:?}");
-        assert!(fields["job"].parse::<i64>().is_ok(), "{fields:?}");
+        assert!(fields["token"].parse::<i64>().is_ok(), "{fields:?}");
     }
     drop(running);
 }

@@ -1,0 +1,134 @@
+//! Loops go on after errors and panics, say how they are, and end when they are told to.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::*;
+use crate::engine::Settings;
+use crate::engine::reactions::Reactions;
+use crate::env::Env;
+use crate::error::Error;
+use crate::store::processes::Processes;
+use crate::store::sqlite::{Opening, SqliteStore};
+
+const LONG: Duration = Duration::from_secs(600);
+
+/// An engine with nothing to do, on a file of its own.
+struct Scene {
+    engine: Arc<Engine>,
+    _dir: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let dir = tempfile::tempdir().expect("a directory");
+        let env = Env::system();
+        let path = dir.path().join("loops.db");
+        let store = SqliteStore::open(&path, env.clone(), &Opening::default()).expect("a file");
+        let process = store.register().expect("a process");
+        let settings = Settings { workers: 1, lease_ms: 3_000, suspect_wait_ms: 0 };
+        let engine =
+            Engine::new(Arc::new(store), env, process, settings, &Reactions::new()).expect("made");
+        Scene { engine: Arc::new(engine), _dir: dir }
+    }
+
+    /// Starts it with one loop more; `step` hears how often it was called before.
+    fn start(&self, step: impl Fn(u32) -> Result<Next> + Send + 'static) -> (Running, Calls) {
+        let calls = Calls::default();
+        let count = calls.0.clone();
+        let step = Box::new(move || step(count.fetch_add(1, Ordering::SeqCst)));
+        let one = Loop { name: "test", step };
+        (Running::start(self.engine.clone(), vec![one]).expect("started"), calls)
+    }
+}
+
+#[derive(Default)]
+struct Calls(Arc<AtomicU32>);
+
+impl Calls {
+    fn until(&self, calls: u32) {
+        until(|| self.0.load(Ordering::SeqCst) >= calls);
+    }
+}
+
+fn until(mut holds: impl FnMut() -> bool) {
+    for _ in 0..15_000 {
+        if holds() {
+            return;
+        }
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+    panic!("waited half a minute in vain");
+}
+
+fn of(running: &Running) -> LoopHealth {
+    running.health().loops.into_iter().find(|one| one.name == "test").expect("the loop")
+}
+
+#[test]
+fn a_loop_that_panics_or_fails_goes_on_and_tells_of_it() {
+    let scene = Scene::new();
+    let (running, calls) = scene.start(|before| match before {
+        0 | 1 => panic!("on purpose"),
+        2 => Err(Error::RolledBack),
+        3 => Err(Error::Busy { waited_ms: 7 }),
+        _ => Ok(Next::Rest(LONG)),
+    });
+    calls.until(4);
+    let health = of(&running);
+    assert!(health.failures_in_a_row >= 3 && health.last_good_at.is_none());
+    assert!(!running.health().is_good());
+    calls.until(5);
+    until(|| of(&running).last_good_at.is_some());
+    let health = of(&running);
+    assert_eq!((health.failures_in_a_row, health.panics), (0, 2));
+    assert!(health.last_error.is_some_and(|error| error.contains("longer than 7 ms")));
+    until(|| running.health().is_good());
+    drop(running);
+}
+
+#[test]
+fn the_bell_wakes_who_waits_for_it_and_nobody_who_rests() {
+    let scene = Scene::new();
+    let (running, waiting) = scene.start(|_| Ok(Next::After(LONG)));
+    for heard in 1..20 {
+        waiting.until(heard);
+        scene.engine.ring();
+    }
+    drop(running);
+    let scene = Scene::new();
+    let (running, resting) = scene.start(|_| Ok(Next::Rest(LONG)));
+    resting.until(1);
+    let pulse = || running.health().loops.iter().find(|one| one.name == "pulse").cloned();
+    for _ in 0..20 {
+        let before = pulse();
+        scene.engine.ring();
+        until(|| pulse() != before);
+    }
+    assert_eq!(resting.0.load(Ordering::SeqCst), 1);
+    drop(running);
+}
+
+#[test]
+fn e46_whoever_waits_or_rests_ends_with_the_engine() {
+    for next in [|| Next::After(LONG), || Next::Rest(LONG), || Next::Now] {
+        let scene = Scene::new();
+        let (running, calls) = scene.start(move |_| Ok(next()));
+        calls.until(1);
+        let shared = running.shared.clone();
+        drop(running);
+        until(|| shared.threads.load(Ordering::SeqCst) == 0);
+    }
+}
+
+#[test]
+fn a_loop_that_always_fails_ends_too_and_does_not_spin() {
+    let scene = Scene::new();
+    let (running, calls) = scene.start(|_| Err(Error::RolledBack));
+    calls.until(3);
+    let shared = running.shared.clone();
+    drop(running);
+    until(|| shared.threads.load(Ordering::SeqCst) == 0);
+    // 200 ms, 400 ms, then half a second at these leases: a loop that span would be far beyond.
+    assert!(calls.0.load(Ordering::SeqCst) < 100);
+}
