@@ -301,7 +301,8 @@ fn e50_e54_j34_j35_who_lost_its_lease_changes_nothing_whatever_it_says() {
         // It waits, it runs under another token, it is dead.
         |_: &World| {},
         |world: &World| {
-            let _held = world.take();
+            let taken = world.claim(2);
+            assert_eq!(taken.len(), 2);
         },
         |world: &World| {
             let held = world.held()[0];

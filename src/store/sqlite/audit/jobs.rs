@@ -164,7 +164,8 @@ WHERE j.id IS NULL OR e.expires_at IS NOT j.expires_at OR EXISTS (SELECT 1 FROM 
 WHERE j.expires_at IS NOT NULL AND coalesce(t.sent, 0) = 0 \
   AND NOT EXISTS (SELECT 1 FROM lanebox_running r WHERE r.id = j.id) \
   AND NOT EXISTS (SELECT 1 FROM lanebox_finished f WHERE f.id = j.id) \
-  AND NOT EXISTS (SELECT 1 FROM lanebox_expiry e WHERE e.expires_at = j.expires_at AND e.id = j.id)",
+  AND NOT EXISTS (SELECT 1 FROM lanebox_expiry e \
+    WHERE e.expires_at = j.expires_at AND e.id = j.id)",
     },
     Audit {
         name: "result_is_true",
