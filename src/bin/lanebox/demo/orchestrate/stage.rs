@@ -20,7 +20,9 @@ impl Stage {
     /// to this user only.
     pub fn set(wanted: Option<&Path>) -> anyhow::Result<Self> {
         let temporary = || {
-            let name = format!("lanebox-demo-{}-{}", std::process::id(), clock::now_ms());
+            // Two may start in one millisecond of one process.
+            let (process, now, chance) = (std::process::id(), clock::now_ms(), fastrand::u32(..));
+            let name = format!("lanebox-demo-{process}-{now}-{chance:08x}");
             std::env::temp_dir().join(name)
         };
         let dir = wanted.map_or_else(temporary, Path::to_owned);
