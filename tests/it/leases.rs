@@ -15,9 +15,6 @@ fn ok(_ctx: &Ctx<'_>) -> Answer {
     Ok(Outcome::Done)
 }
 
-/// As if a lease's whole time had passed.
-const LEASE_ENDS: &str = "UPDATE lanebox_running SET lease_until = 0 WHERE process = 1";
-
 /// Part: holds its job until it is nudged, then finishes it.
 pub fn freeze(path: &Path) {
     let lanebox = Lanebox::builder(path).workers(1).open().expect("a file");
@@ -79,8 +76,9 @@ fn e61_a_run_that_takes_longer_than_its_lease_keeps_it() {
 #[test]
 fn j37_e62_when_a_renewal_is_refused_the_handler_hears_of_it() {
     let scene = Scene::new();
-    let (lanebox, other) =
-        (scene.hasty(Duration::from_secs(3)), scene.hasty(Duration::from_secs(3)));
+    // One worker: it cannot take the lost job again itself.
+    let lanebox = hasty(scene.builder().workers(1), Duration::from_secs(3));
+    let other = scene.hasty(Duration::from_secs(3));
     let (begun, heard) = (Gate::default(), Arc::new(AtomicBool::new(false)));
     let _opens = Opens(begun.clone());
     let (started, told) = (begun.clone(), heard.clone());
@@ -96,7 +94,7 @@ fn j37_e62_when_a_renewal_is_refused_the_handler_hears_of_it() {
     let second = other.start(Reactions::new().on_kind("turn", quick(), ok)).expect("started");
     // Its holder may renew in between; then it is made to end once more.
     until("the other one has run it", || {
-        scene.sql().execute(LEASE_ENDS, []).expect("a lease");
+        scene.lease_is_over();
         scene.state(id) == "done"
     });
     until("the first one has heard", || heard.load(Ordering::SeqCst));
@@ -165,7 +163,7 @@ fn r16_a_frozen_worker_that_comes_back_changes_nothing() {
     let mut child = Child::start("freeze", &scene.path());
     assert_eq!(child.hear().as_deref(), Some("begun"));
     child.signal(Signal::STOP);
-    scene.sql().execute(LEASE_ENDS, []).expect("a minute has passed");
+    scene.lease_is_over();
     let mine = |ctx: &Ctx<'_>| -> Answer {
         ctx.finish_in(|conn| {
             conn.execute("INSERT INTO host (what) VALUES ('mine')", []).map(|_| ())
