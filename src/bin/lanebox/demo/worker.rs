@@ -159,11 +159,7 @@ fn answer(
         at(HaltPoint::Thinking);
         Ok::<_, BoxError>(bubbles)
     };
-    let mut bubbles = if wrong.step_less() { think()? } else { ctx.step("think", think)? };
-    if wrong.no_token() {
-        // A second send would be stopped at its gate before the late end.
-        bubbles.truncate(1);
-    }
+    let bubbles = if wrong.step_less() { think()? } else { ctx.step("think", think)? };
     for bubble in &bubbles {
         ctx.send(CHANNEL, &turn.contact, bubble)?;
     }

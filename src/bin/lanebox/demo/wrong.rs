@@ -28,19 +28,14 @@ impl Wrong {
         self.sabotage == Some(Sabotage::NoLane)
     }
 
-    /// Lets a run end its job that does not hold it any more.
-    pub fn no_token(self) -> bool {
-        self.sabotage == Some(Sabotage::NoToken)
-    }
-
     /// Thinks anew in every run.
     pub fn step_less(self) -> bool {
         self.sabotage == Some(Sabotage::StepLess)
     }
 
-    /// Plants what is planted in the library.
+    /// Plants what is planted in the library: a run ends its job that does not hold it any more.
     pub fn plant(self) {
-        if self.no_token() {
+        if self.sabotage == Some(Sabotage::NoToken) {
             lanebox::testing::ignore_tokens();
         }
     }
@@ -57,10 +52,6 @@ impl Wrong {
     }
 
     pub fn no_lane(self) -> bool {
-        false
-    }
-
-    pub fn no_token(self) -> bool {
         false
     }
 

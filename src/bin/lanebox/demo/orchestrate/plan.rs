@@ -58,9 +58,9 @@ pub struct Planned {
 }
 
 /// Deals `kills` of workers over `acts`. Every act that gets any begins with the worst moment,
-/// after the accept; the others follow in turn. With them come two freezes in all, and in each act
-/// that has a kill one of the receiver, first: it must fall while webhooks come in. The order of
-/// the others within an act is the seed's.
+/// after the accept; the others follow in turn. With them come three freezes in all, and in each
+/// act that has a kill one of the receiver, first: it must fall while webhooks come in. The order
+/// of the others within an act is the seed's.
 pub fn deal(kills: usize, acts: usize, seed: u64) -> Vec<Vec<Planned>> {
     let mut dealt = vec![Vec::new(); acts];
     if acts == 0 || kills == 0 {
@@ -72,7 +72,7 @@ pub fn deal(kills: usize, acts: usize, seed: u64) -> Vec<Vec<Planned>> {
         let moment = moment.unwrap_or(AFTER_ACCEPT);
         dealt[kill % acts].push(Planned { what: Blow::Kill, moment });
     }
-    for (nth, moment) in [THINKING, AFTER_ACCEPT].into_iter().enumerate() {
+    for (nth, moment) in [THINKING, AFTER_ACCEPT, AFTER_RECORD].into_iter().enumerate() {
         dealt[nth % acts].push(Planned { what: Blow::Freeze, moment });
     }
     let mut rng = Rng::with_seed(seed);

@@ -23,8 +23,9 @@ fn kills_are_dealt_in_full_and_each_act_sees_the_worst_moment() {
             for blows in dealt.iter().take(kills) {
                 assert!(count(blows, Blow::Kill, AFTER_ACCEPT) >= 1, "{blows:?}");
             }
-            assert_eq!(count(&all, Blow::Freeze, THINKING), 1);
-            assert_eq!(count(&all, Blow::Freeze, AFTER_ACCEPT), 1);
+            for moment in [THINKING, AFTER_ACCEPT, AFTER_RECORD] {
+                assert_eq!(count(&all, Blow::Freeze, moment), 1);
+            }
         }
     }
 }
