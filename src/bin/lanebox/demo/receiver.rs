@@ -14,11 +14,15 @@ use axum::routing::post;
 use lanebox::{BoxError, Evidence, Lanebox, NewEvent, SendKey, Transaction};
 use serde_json::json;
 
+use super::clock;
 use super::halts::{HaltPoint, Halts};
 use super::serve;
 use super::webhook::{self, Happening, Inbound, Status};
 use super::whatsapp::CHANNEL;
 use super::wrong::Wrong;
+
+/// With the planted fault: how long after the 200 the commit comes.
+const BELATED: Duration = Duration::from_millis(200);
 
 /// The one org of the demo.
 pub const ORG: &str = "acme";
@@ -75,6 +79,7 @@ fn record(desk: &Desk, body: &[u8]) -> (StatusCode, String) {
         }
     };
     if desk.wrong.ack_early() {
+        clock::pause(BELATED);
         halfway();
     }
     let recorded =
