@@ -9,6 +9,7 @@ mod cli;
 mod death;
 mod drain;
 mod finish_in;
+mod fixture;
 mod full;
 #[cfg(feature = "testing")]
 mod idle;

@@ -5,6 +5,7 @@
 mod accepting;
 mod caps;
 mod cost;
+mod fixture;
 mod leases;
 mod matrix;
 mod order;

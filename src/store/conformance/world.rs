@@ -43,9 +43,14 @@ impl World {
 
     /// Without the guards, which walk tables: for files that hold much.
     pub(super) fn unguarded() -> World {
-        let clock = Arc::new(ManualClock::at(MORNING));
+        World::with(Durability::Relaxed, MORNING)
+    }
+
+    /// A file of this durability, made at this time.
+    pub(super) fn with(durability: Durability, now: i64) -> World {
+        let clock = Arc::new(ManualClock::at(now));
         let dir = tempfile::tempdir().expect("a directory");
-        let store = opened(&dir, clock.clone(), 1);
+        let store = opened_at(&dir, clock.clone(), 1, durability);
         let me = store.register().expect("registers");
         World { store, clock, me, dir, boots: 1 }
     }
@@ -238,7 +243,16 @@ impl World {
 }
 
 fn opened(dir: &TempDir, clock: Arc<ManualClock>, seed: u64) -> SqliteStore {
-    let how = Opening { durability: Durability::Relaxed, ..Opening::default() };
+    opened_at(dir, clock, seed, Durability::Relaxed)
+}
+
+fn opened_at(
+    dir: &TempDir,
+    clock: Arc<ManualClock>,
+    seed: u64,
+    durability: Durability,
+) -> SqliteStore {
+    let how = Opening { durability, ..Opening::default() };
     let path = dir.path().join("lanebox.db");
     SqliteStore::open(&path, Env::new(clock, seed), &how).expect("it opens")
 }
