@@ -140,6 +140,27 @@ fn what_would_make_it_unsafe_is_refused_before_anything_is_written() {
 }
 
 #[test]
+fn r1_a_deferred_transaction_that_has_read_is_refused_also_when_nobody_else_writes() {
+    let scratch = Scratch::new();
+    deals(&scratch);
+    let store = scratch.store();
+    let mut conn = host(&scratch);
+    let read = conn.transaction().expect("begun deferred");
+    let _read: i64 = read.query_row("SELECT id FROM deal", [], |row| row.get(0)).expect("read");
+    assert!(why(store.publish_in(&read, &event("a.b"))).contains("begin with IMMEDIATE"));
+    assert!(why(store.enqueue_in(&read, &job())).contains("begin with IMMEDIATE"));
+    // It wrote after all, so it has the lock: nothing can go wrong any more.
+    read.execute("UPDATE deal SET stage = 'won'", []).expect("a row of the host");
+    assert!(store.publish_in(&read, &event("deal.won")).is_ok());
+    read.commit().expect("committed");
+    // It has done nothing yet: the lock is taken for it.
+    let fresh = conn.transaction().expect("begun deferred");
+    assert!(store.enqueue_in(&fresh, &job()).is_ok());
+    fresh.commit().expect("committed");
+    assert_eq!(seen(&scratch), ("won".to_owned(), 1, 1));
+}
+
+#[test]
 fn a_relaxed_file_takes_what_a_relaxed_host_writes() {
     let scratch = Scratch::new();
     let store = scratch.store();
