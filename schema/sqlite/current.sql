@@ -300,13 +300,14 @@ CREATE TABLE lanebox_job_key (                    -- dedupe keys, remembered for
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX lanebox_job_key_until ON lanebox_job_key(until);
 
-CREATE TABLE lanebox_job_unique (                 -- unique while unfinished: a finished job's row is the next one's to take
+CREATE TABLE lanebox_job_unique (                 -- unique while unfinished: a finished job's key is the next one's to take
+  job      INTEGER PRIMARY KEY,
   org      INTEGER NOT NULL,
   kind     INTEGER NOT NULL,
   key_hmac BLOB NOT NULL CHECK (length(key_hmac) = 32),
-  job      INTEGER NOT NULL UNIQUE,
-  PRIMARY KEY (org, kind, key_hmac)
-) STRICT, WITHOUT ROWID;
+  holds    INTEGER NOT NULL CHECK (holds IN (0, 1))         -- 0: a dead job that another took it from; it may want it back
+) STRICT;
+CREATE UNIQUE INDEX lanebox_job_unique_key ON lanebox_job_unique(org, kind, key_hmac) WHERE holds = 1;
 
 CREATE TABLE lanebox_step (                       -- what a handler finished once and does not do again, across series
   job         INTEGER NOT NULL,

@@ -246,4 +246,9 @@ pub enum Requeued {
     NotDead,
     /// Its expiry has passed: it would end again unseen; nothing was changed.
     Expired,
+    /// Another job that has not ended took its unique key since; nothing was changed.
+    KeyTaken {
+        /// That job.
+        by: JobId,
+    },
 }

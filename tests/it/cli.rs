@@ -89,10 +89,11 @@ impl Cli {
         Lanebox::builder(&self.db).must_exist().open().expect("the file opens")
     }
 
-    /// A job of org acme that a handler ended as dead.
+    /// A job of org acme, unique as `order 7`, that a handler ended as dead.
     fn dead_job(&self, why: &'static str) -> JobId {
         let lanebox = self.lanebox();
-        let job = NewJob::raw("turn", r#"{"n":1}"#, Lane::of("+4915112345678")).org("acme");
+        let job = NewJob::raw("turn", r#"{"n":1}"#, Lane::of("+4915112345678"));
+        let job = job.org("acme").unique("order 7");
         let id = lanebox.enqueue(job).expect("accepted").id();
         let (ran, runs) = mpsc::channel();
         let reactions = Reactions::new().on_kind("turn", Policy::default(), move |_| {

@@ -1,6 +1,7 @@
 //! What an answer makes of its job, of its lane, and of nothing else.
 
 use super::world::{MORNING, World, lane_less, laned, postpone, retry};
+use crate::Enqueued;
 use crate::model::id::{Held, JobNo, LaneNo};
 use crate::model::job::NewJob;
 use crate::model::lane::Lane;
@@ -166,6 +167,31 @@ fn r27_a_dead_job_whose_expiry_has_passed_is_not_started_again_unseen() {
     let held = taken(&world, laned("ann"));
     let _done = world.done(held);
     assert_eq!(world.requeue(held.job), Requeued::NotDead);
+}
+
+#[test]
+fn j20_a_dead_job_whose_unique_key_is_another_live_jobs_is_not_started_again() {
+    let world = World::new();
+    let keyed = || laned("ann").unique("order 7");
+    let first = taken(&world, keyed());
+    let _dead = world.end(first, dead());
+    let second = taken(&world, keyed());
+    let by = world.id(second.job);
+    assert_eq!(world.requeue(first.job), Requeued::KeyTaken { by });
+    assert_eq!(world.state(first.job), "dead");
+    assert_eq!(world.one::<i64>("SELECT count(*) FROM lanebox_attempt"), 0, "nothing half-written");
+    assert_eq!(world.one::<i64>("SELECT count(*) FROM lanebox_audit"), 0);
+    // The other is dead too: the first has the key again, and keeps it from both others.
+    let _dead = world.end(second, dead());
+    assert_eq!(world.requeue(first.job), Requeued::Again { sent: false });
+    let by = world.id(first.job);
+    assert_eq!(world.requeue(second.job), Requeued::KeyTaken { by });
+    assert_eq!(world.accept(keyed()), Enqueued::Existing(by));
+    let held = world.take();
+    assert_eq!((held.job, world.done(held)), (first.job, Ended::Done));
+    assert_eq!(world.requeue(second.job), Requeued::Again { sent: false });
+    assert_eq!(world.accept(keyed()), Enqueued::Existing(world.id(second.job)));
+    world.is_sound();
 }
 
 type Exit = (&'static str, fn(&World, Held));

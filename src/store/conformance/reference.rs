@@ -91,6 +91,8 @@ pub(super) struct Job {
     pub(super) may_expire: bool,
     pub(super) history: Vec<Attempt>,
     pub(super) result: Option<String>,
+    /// (org, kind, key) that one unfinished job at a time has.
+    pub(super) unique: Option<(i64, i64, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -35,7 +35,7 @@ INSERT INTO lanebox_result(job, result) VALUES (6, '{}');
 INSERT INTO lanebox_step(job, name, result, finished_at, token) VALUES (4, 'ask', '{}', 0, 50);
 INSERT INTO lanebox_once(org, source_event, name, job, uuid, payload_hmac, used_at) VALUES (2, 1, 'turn', 1, randomblob(16), randomblob(32), 0);
 INSERT INTO lanebox_job_key(org, key_hmac, job, uuid, payload_hmac, until) VALUES (2, randomblob(32), 1, randomblob(16), randomblob(32), 0);
-INSERT INTO lanebox_job_unique(org, kind, key_hmac, job) VALUES (2, 1, randomblob(32), 1);
+INSERT INTO lanebox_job_unique(org, kind, key_hmac, job, holds) VALUES (2, 1, randomblob(32), 1, 1);
 ";
 
 fn sound() -> World {

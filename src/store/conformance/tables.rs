@@ -49,7 +49,7 @@ pub(super) const TABLES: [(&str, &str); 21] = [
     ("lane", "SELECT id, org, name FROM lanebox_lane"),
     ("process", "SELECT id, boot, gone FROM lanebox_process"),
     ("job_key", "SELECT org, job, until FROM lanebox_job_key"),
-    ("job_unique", "SELECT org, kind, job FROM lanebox_job_unique"),
+    ("job_unique", "SELECT org, kind, job, holds FROM lanebox_job_unique"),
     ("once", "SELECT org, source_event, name, job FROM lanebox_once"),
     (
         "notice",

@@ -7,6 +7,7 @@ use super::names;
 use super::place::{Place, due_now, place};
 use super::promote::{promote_lane, schedule};
 use super::tx::Tx;
+use super::unique;
 use crate::error::{Error, Result};
 use crate::model::id::{JobId, JobNo, KindNo, OrgNo};
 use crate::model::job::{Enqueued, NewJob, UniqueBy};
@@ -27,10 +28,6 @@ const KEY_FIND: &str =
 const KEY_SET: &str = "INSERT INTO lanebox_job_key(org, key_hmac, job, uuid, payload_hmac, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
      ON CONFLICT(org, key_hmac) DO UPDATE SET job = excluded.job, uuid = excluded.uuid, payload_hmac = excluded.payload_hmac, until = excluded.until";
 const KEY_PUSH: &str = "UPDATE lanebox_job_key SET until = ?3 WHERE org = ?1 AND key_hmac = ?2";
-const UNIQUE_FIND: &str = "SELECT j.id, j.uuid FROM lanebox_job_unique u JOIN lanebox_job j ON j.id = u.job \
-     WHERE u.org = ?1 AND u.kind = ?2 AND u.key_hmac = ?3 AND NOT EXISTS (SELECT 1 FROM lanebox_finished f WHERE f.id = u.job)";
-const UNIQUE_SET: &str = "INSERT INTO lanebox_job_unique(org, kind, key_hmac, job) VALUES (?1, ?2, ?3, ?4) \
-     ON CONFLICT(org, kind, key_hmac) DO UPDATE SET job = excluded.job";
 const FINISHED_HAS: &str = "SELECT 1 FROM lanebox_finished WHERE id = ?1";
 
 /// Accepts a checked job, or answers with the one that has its key.
@@ -105,7 +102,7 @@ fn existing(tx: &Tx<'_>, job: &NewJob, key: &Key) -> Result<Found> {
             same_payload(tx, job, "this once-for name", found)
         }
         Key::Dedupe { org, hmac } => existing_by_key(tx, job, *org, hmac),
-        Key::Unfinished { org, kind, hmac } => tx.one(UNIQUE_FIND, params![org, kind, hmac], by),
+        Key::Unfinished { org, kind, hmac } => unique::holder(tx, *org, *kind, hmac),
     }
 }
 
@@ -216,7 +213,7 @@ fn remember(tx: &Tx<'_>, job: &NewJob, key: &Key, no: JobNo, id: JobId) -> Resul
             tx.run(KEY_SET, params![org, hmac, no, id, payload, tx.now + HORIZON_MS])?;
         }
         Key::Unfinished { org, kind, hmac } => {
-            tx.run(UNIQUE_SET, params![org, kind, hmac, no])?;
+            unique::take(tx, *org, *kind, hmac, no)?;
         }
     }
     Ok(())

@@ -70,6 +70,7 @@ mod settle;
 mod step;
 mod tx;
 mod undecided;
+mod unique;
 mod wait;
 mod writer;
 

@@ -9,6 +9,7 @@ use super::place::{due_now, place};
 use super::promote::promote_lane;
 use super::row::{self, JobRow, Phase, TriedRow};
 use super::tx::Tx;
+use super::unique;
 use crate::error::Result;
 use crate::model::id::{JobNo, LaneNo};
 use crate::store::jobs::Requeued;
@@ -33,6 +34,9 @@ pub(super) fn requeue(tx: &Tx<'_>, id: JobNo) -> Result<Requeued> {
     }
     if job.expires_at.is_some_and(|at| at <= tx.now) {
         return Ok(Requeued::Expired);
+    }
+    if let Some(by) = unique::take_back(tx, id)? {
+        return Ok(Requeued::KeyTaken { by });
     }
     let Some(series) = take_dead(tx, id)? else {
         return Ok(Requeued::NotDead);

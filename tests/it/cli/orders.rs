@@ -27,6 +27,22 @@ fn requeue_starts_a_dead_job_again_and_only_a_dead_one() {
 }
 
 #[test]
+fn requeue_names_the_job_that_has_the_unique_key_now() {
+    let cli = Cli::new();
+    let id = cli.dead_job("no such contact").to_string();
+    let job = ["enqueue", "turn", "--org", "acme", "--no-lane", "--unique", "order 7"];
+    let other = cli.json(&job)["id"].clone();
+    let other = other.as_str().expect("an id");
+    let refused = cli.run(&["requeue", &id]);
+    let said = refused.refused();
+    assert!(said.contains(&format!("job {other} has its unique key")), "{refused:?}");
+    assert!(said.contains("nothing was changed"), "{refused:?}");
+    assert_eq!(cli.json(&["jobs", &id])["state"], "dead");
+    cli.run(&["cancel", other]).ok();
+    assert_eq!(cli.json(&["requeue", &id])["answer"], "again");
+}
+
+#[test]
 fn requeue_says_what_was_sent_before() {
     let cli = Cli::new();
     let id = cli.dead_job("later").to_string();

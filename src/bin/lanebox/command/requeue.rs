@@ -29,6 +29,10 @@ impl Requeue {
             Requeued::Expired => {
                 bail!("job {id} has expired: it would end again unseen; nothing was changed")
             }
+            Requeued::KeyTaken { by } => bail!(
+                "job {id} cannot wait again: job {by} has its unique key and has not ended; \
+                 nothing was changed: let that one end or cancel it first"
+            ),
         };
         let said = match sent {
             true => format!(

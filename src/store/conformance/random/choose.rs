@@ -38,7 +38,8 @@ pub(super) enum Said {
     Accepted(Accepted),
     Round(Pass),
     Cancelled(Cancelled),
-    Requeued(Requeued),
+    /// Or the job that has its unique key.
+    Requeued(Result<Requeued, i64>),
     Nothing,
 }
 
@@ -146,7 +147,7 @@ impl Rig {
         }
         job.unique_by = match random.u32(0..8) {
             0 => UniqueBy::Dedupe(format!("key {}", random.u32(0..6))),
-            1 => UniqueBy::Unfinished(format!("key {}", random.u32(0..3))),
+            1 | 3 => UniqueBy::Unfinished("key".to_owned()),
             2 => UniqueBy::Once {
                 event: self.model.events[random.usize(0..3)],
                 name: format!("name {}", random.u32(0..4)),

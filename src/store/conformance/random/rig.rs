@@ -14,7 +14,7 @@ use crate::store::conformance::reference::{Model, Org, Process};
 use crate::store::conformance::tables::{self, Tables};
 use crate::store::conformance::world;
 
-use crate::store::jobs::{Claimed, Jobs, Lost};
+use crate::store::jobs::{Claimed, Jobs, Lost, Requeued};
 use crate::store::processes::Processes;
 use crate::store::sqlite::door::{Answer, Step};
 use crate::store::sqlite::{Opening, SqliteStore};
@@ -227,7 +227,10 @@ impl Rig {
                     })
             }
             (Said::Cancelled(said), Answer::Cancelled(done)) => said == done,
-            (Said::Requeued(said), Answer::Requeued(done)) => said == done,
+            (Said::Requeued(said), Answer::Requeued(done)) => match said {
+                Ok(said) => said == done,
+                Err(by) => *done == Requeued::KeyTaken { by: self.id_of(*by) },
+            },
             (Said::Nothing, Answer::Nothing) => true,
             _ => false,
         };

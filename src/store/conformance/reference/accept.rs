@@ -39,7 +39,9 @@ impl Model {
                 self.keys.insert((org, key.clone()), (id, body, self.now + HORIZON_MS));
             }
             UniqueBy::Unfinished(key) => {
-                self.uniques.insert((org, kind, key.clone()), id);
+                let key = (org, kind, key.clone());
+                self.uniques.insert(key.clone(), id);
+                self.job_mut(id).unique = Some(key);
             }
         }
         Accepted::New(id)
@@ -66,7 +68,7 @@ impl Model {
         }
     }
 
-    fn has_ended(&self, id: i64) -> bool {
+    pub(super) fn has_ended(&self, id: i64) -> bool {
         matches!(self.job(id).place, Place::Ended(_))
     }
 
@@ -103,6 +105,7 @@ impl Model {
             may_expire: new.expires_at.is_some(),
             history: Vec::new(),
             result: None,
+            unique: None,
         });
         id
     }

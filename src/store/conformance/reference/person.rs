@@ -50,14 +50,28 @@ impl Model {
         }
     }
 
-    pub(in super::super) fn requeue(&mut self, id: i64) -> Requeued {
-        let Place::Ended(ending) = self.job(id).place.clone() else { return Requeued::NotDead };
+    /// Or the unfinished job that took its unique key.
+    pub(in super::super) fn requeue(&mut self, id: i64) -> Result<Requeued, i64> {
+        let Place::Ended(ending) = self.job(id).place.clone() else {
+            return Ok(Requeued::NotDead);
+        };
         if ending.state != "dead" {
-            return Requeued::NotDead;
+            return Ok(Requeued::NotDead);
         }
         if self.job(id).expires_at.is_some_and(|at| at <= self.now) {
             self.see("requeue refused: expired");
-            return Requeued::Expired;
+            return Ok(Requeued::Expired);
+        }
+        if let Some(key) = self.job(id).unique.clone() {
+            let other = self.uniques[&key];
+            if other != id && !self.has_ended(other) {
+                self.see("requeue refused: its key is taken");
+                return Err(other);
+            }
+            if other != id {
+                self.see("requeued with its key taken back");
+                self.uniques.insert(key, id);
+            }
         }
         let (lane, priority) = (self.job(id).lane, self.job(id).priority);
         let stopped = lane
@@ -85,7 +99,7 @@ impl Model {
         if let Some(lane) = stopped {
             self.unpause(lane, |pause| pause.dead_job = None);
         }
-        Requeued::Again { sent }
+        Ok(Requeued::Again { sent })
     }
 
     pub(in super::super) fn pause_lane(&mut self, lane: i64) {

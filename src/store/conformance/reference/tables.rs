@@ -45,11 +45,7 @@ impl Model {
                 .iter()
                 .map(|((org, _), (job, _, until))| ints(&[*org, *job, *until]))
                 .collect(),
-            "job_unique" => self
-                .uniques
-                .iter()
-                .map(|((org, kind, _), job)| ints(&[*org, *kind, *job]))
-                .collect(),
+            "job_unique" => self.unique_rows(),
             "once" => self
                 .onces
                 .iter()
@@ -63,6 +59,16 @@ impl Model {
         };
         sort(&mut rows);
         rows
+    }
+
+    // Who holds its key, and the dead who may want theirs back.
+    fn unique_rows(&self) -> Vec<Row> {
+        let rows = self.jobs.iter().filter_map(|job| {
+            let holds = self.uniques.get(job.unique.as_ref()?) == Some(&job.id);
+            let kept = holds || job.is_dead();
+            kept.then(|| ints(&[job.org, job.kind, job.id, i64::from(holds)]))
+        });
+        rows.collect()
     }
 
     fn scheduled(&self) -> Vec<Row> {

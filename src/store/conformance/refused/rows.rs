@@ -175,7 +175,10 @@ pub(super) const CHANGES: &[Refused] = &[
             ("payload_hmac = x'00'", "length(payload_hmac) = 32"),
         ],
     ),
-    ("lanebox_job_unique", &[("key_hmac = x'00'", "length(key_hmac) = 32")]),
+    (
+        "lanebox_job_unique",
+        &[("key_hmac = x'00'", "length(key_hmac) = 32"), ("holds = 2", "holds IN (0, 1)")],
+    ),
     (
         "lanebox_step",
         &[("name = ''", "length(name) BETWEEN 1 AND 128"), ("result = '{'", "json_valid(result)")],
@@ -262,7 +265,11 @@ pub(super) const OTHERS: &[(&str, &str)] = &[
         "FOREIGN KEY constraint failed",
     ),
     (
-        "INSERT INTO lanebox_job_unique(org, kind, key_hmac, job) VALUES (2, 1, randomblob(32), 1)",
+        "INSERT INTO lanebox_job_unique(org, kind, key_hmac, job, holds) VALUES (2, 1, randomblob(32), 1, 1)",
         "UNIQUE constraint failed: lanebox_job_unique.job",
+    ),
+    (
+        "INSERT INTO lanebox_job_unique(org, kind, key_hmac, job, holds) SELECT org, kind, key_hmac, 2, 1 FROM lanebox_job_unique",
+        "UNIQUE constraint failed: lanebox_job_unique.org, lanebox_job_unique.kind, lanebox_job_unique.key_hmac",
     ),
 ];
