@@ -153,8 +153,8 @@ impl Lanebox {
     /// identity kept. `by` goes into the audit.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; that it is not dead, or that its unique key is another job's by now, is a
-    /// value.
+    /// [`Error::NotFound`]; that it is not dead, or that its unique key is another job's by now, is
+    /// a value.
     pub fn requeue(&self, job: JobId, by: &str) -> Result<Requeued> {
         let done = self.store().requeue(job, by)?;
         self.bell();
