@@ -38,7 +38,7 @@ pub struct Ctx<'e> {
 impl<'e> Ctx<'e> {
     pub(crate) fn new(engine: &'e Engine, claimed: &'e Claimed, signal: &'e Signal) -> Ctx<'e> {
         let Engine { store, env, channels, .. } = engine;
-        let sender = Sender::new(&**store, env, channels, claimed.held, &claimed.org_name);
+        let sender = Sender::new(&**store, env, channels, claimed.held, &claimed.org_name, signal);
         let (outbox, host_rows) = (RefCell::default(), RefCell::default());
         Ctx { engine, claimed, signal, sender, outbox, host_rows }
     }

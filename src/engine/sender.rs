@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use time::OffsetDateTime;
 
 use crate::engine::channel::{Channel, Channels, Delivery, Letter};
+use crate::engine::signal::{Signal, Stop};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::model::id::{Held, SendKey};
@@ -32,6 +33,7 @@ pub(crate) struct Sender<'e> {
     channels: &'e Channels,
     held: Held,
     org: &'e str,
+    signal: &'e Signal,
     run: RefCell<Numbering>,
 }
 
@@ -50,8 +52,9 @@ impl<'e> Sender<'e> {
         channels: &'e Channels,
         held: Held,
         org: &'e str,
+        signal: &'e Signal,
     ) -> Sender<'e> {
-        Sender { store, env, channels, held, org, run: RefCell::default() }
+        Sender { store, env, channels, held, org, signal, run: RefCell::default() }
     }
 
     /// The next send of the run, known by its number.
@@ -89,6 +92,7 @@ impl<'e> Sender<'e> {
 
     fn go(&self, slot: Slot, message: Message<'_>) -> Result<Receipt, SendError> {
         let Message { channel, recipient, body } = message;
+        self.may_call()?;
         let Some(code) = self.channels.channel(channel) else {
             let why = format!("no code for channel {channel} is registered in this process");
             return Err(SendError::Postponed { until: self.at(NO_CODE_WAIT_MS), why });
@@ -139,6 +143,10 @@ impl<'e> Sender<'e> {
             self.rejected(key, late, "the call was not begun in time", None)?;
             return Err(SendError::LeaseShort { until: self.at(0) });
         }
+        if let Err(told) = self.may_call() {
+            self.rejected(key, NotSent::NotCalled, "its run was told to stop", None)?;
+            return Err(told);
+        }
         match code.deliver(&letter) {
             Delivery::Accepted { receipt } => self.accepted(key, receipt),
             Delivery::Rejected { refusal, reason, retry_after } => {
@@ -157,6 +165,17 @@ impl<'e> Sender<'e> {
                 tracing::warn!(%key, channel, reason, "it is not known whether a message went out");
                 Err(SendError::Unknown)
             }
+        }
+    }
+
+    // A handler may not have listened to its signal; its retry may be under way. A stopping process
+    // lets its runs come to their end.
+    fn may_call(&self) -> Result<(), SendError> {
+        match self.signal.why() {
+            None | Some(Stop::Leaving) => Ok(()),
+            Some(Stop::Cancelled) => Err(SendError::Cancelled),
+            Some(Stop::Overrun) => Err(SendError::OverTime),
+            Some(Stop::LeaseLost) => Err(SendError::LeaseLost),
         }
     }
 

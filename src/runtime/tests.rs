@@ -8,8 +8,10 @@ use crate::engine::Settings;
 use crate::engine::reactions::Reactions;
 use crate::env::Env;
 use crate::error::Error;
+use crate::store::jobs::Jobs;
 use crate::store::processes::Processes;
 use crate::store::sqlite::{Opening, SqliteStore};
+use crate::{BoxError, Ctx, Lane, NewJob, Outcome, Policy};
 
 const LONG: Duration = Duration::from_secs(600);
 
@@ -21,14 +23,18 @@ struct Scene {
 
 impl Scene {
     fn new() -> Scene {
+        Scene::with(&Reactions::new(), |_| ())
+    }
+
+    fn with(reactions: &Reactions, prepare: impl FnOnce(&SqliteStore)) -> Scene {
         let dir = tempfile::tempdir().expect("a directory");
         let env = Env::system();
         let path = dir.path().join("loops.db");
         let store = SqliteStore::open(&path, env.clone(), &Opening::default()).expect("a file");
+        prepare(&store);
         let process = store.register().expect("a process");
         let settings = Settings { workers: 1, lease_ms: 3_000, suspect_wait_ms: 0 };
-        let engine =
-            Engine::new(Arc::new(store), env, process, settings, &Reactions::new()).expect("made");
+        let engine = Engine::new(Arc::new(store), env, process, settings, reactions).expect("made");
         Scene { engine: Arc::new(engine), _dir: dir }
     }
 
@@ -119,6 +125,30 @@ fn e46_whoever_waits_or_rests_ends_with_the_engine() {
         drop(running);
         until(|| shared.threads.load(Ordering::SeqCst) == 0);
     }
+}
+
+#[test]
+fn e44_who_cannot_see_whether_others_committed_still_claims_what_is_due_and_says_so() {
+    use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+    let blind = |at: AuthContext<'_>| match at.action {
+        AuthAction::Pragma { pragma_name: "data_version", .. } => Authorization::Deny,
+        _ => Authorization::Allow,
+    };
+    let ok = |_: &Ctx<'_>| Ok::<_, BoxError>(Outcome::Done);
+    let reactions = Reactions::new().on_kind("turn", Policy::default(), ok);
+    let scene = Scene::with(&reactions, |store| {
+        let later = crate::model::job::instant(Env::system().now_ms() + 200);
+        let job = NewJob::raw("turn", "{}", Lane::NONE).org("acme").at(later);
+        let _accepted = store.enqueue(vec![job]).expect("accepted");
+        store.on_writer(|conn| conn.authorizer(Some(blind))).expect("a hook");
+    });
+    let (running, _) = scene.start(|_| Ok(Next::Rest(LONG)));
+    until(|| scene.engine.store.stats().expect("counted").scheduled.n == 0);
+    let pulse = running.health().loops.into_iter().find(|one| one.name == "pulse");
+    let pulse = pulse.expect("the loop");
+    assert!(pulse.failures_in_a_row > 0, "{pulse:?}");
+    assert!(pulse.last_error.is_some_and(|error| error.contains("not authorized")));
+    drop(running);
 }
 
 #[test]

@@ -162,7 +162,8 @@ pub(crate) struct Rounded {
     pub(crate) claimed: Vec<Claimed>,
     /// The claim looked at as many orgs as one may; the next begins behind them.
     pub(crate) more: bool,
-    /// When the next scheduled job is due, or the next waiting one expires.
+    /// When the next scheduled job is due, or the next waiting one expires; not asked by a claim
+    /// that got all it wanted.
     pub(crate) next_due: Option<i64>,
 }
 

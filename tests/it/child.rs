@@ -125,7 +125,7 @@ fn plays_its_part() {
         "hold jobs" => crate::death::hold_jobs(file),
         "drain lanes" => crate::lanes::drain(file),
         "freeze" => crate::leases::freeze(file),
-        "count threads" => crate::stop::count_threads(file),
+        "count threads" => crate::hung::count_threads(file),
         "stop" => crate::stop::stop(file),
         other => panic!("no part {other}"),
     }

@@ -26,6 +26,15 @@ fn until_loops_turned(running: &Running) {
     }
 }
 
+/// Waits until the loop that looks for others' commits has found nothing a few times.
+fn until_at_rest(running: &Running) {
+    let pulse = || running.health().loops.into_iter().find(|one| one.name == "pulse");
+    for _ in 0..3 {
+        let before = pulse().and_then(|one| one.last_good_at);
+        until("it has looked", || pulse().and_then(|one| one.last_good_at) > before);
+    }
+}
+
 fn commits_while_loops_turn(lanebox: &Lanebox, running: &Running) -> u64 {
     let before = testing::commits(lanebox);
     until_loops_turned(running);
@@ -118,6 +127,27 @@ fn e42_a_job_that_is_overdue_runs_at_once() {
     drop(running);
 }
 
+// What is due and cannot run is looked at once, not again and again.
+#[test]
+fn e42_an_overdue_job_that_may_not_run_now_is_not_asked_for_again_and_again() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let hour = Duration::from_secs(3_600);
+    let id = enqueue(&lanebox, job("turn").at(OffsetDateTime::now_utc() - hour));
+    let cap = |cap: &str| {
+        let sql = format!("UPDATE lanebox_kind SET cap = {cap} WHERE name = 'turn'");
+        scene.sql().execute_batch(&sql).expect("a cap");
+    };
+    cap("0");
+    let running = lanebox.start(reactions()).expect("started");
+    until_loops_turned(&running);
+    assert_eq!(commits_while_loops_turn(&lanebox, &running), 0);
+    assert_eq!(scene.state(id), "pending");
+    cap("NULL");
+    scene.until_state(id, "done");
+    drop(running);
+}
+
 #[test]
 fn e43_a_job_in_the_far_future_neither_runs_nor_keeps_the_engine_awake() {
     let scene = Scene::new();
@@ -145,6 +175,39 @@ fn e48_every_engine_of_a_handle_hears_what_another_handle_commits() {
             enqueue(&other, job(kind));
         }
         scene.until_ended(3 * round);
+    }
+    drop(running);
+}
+
+// Its own commits are not among those that a handle sees in the file: only the bell tells of them.
+#[test]
+fn e48_whatever_a_handle_commits_wakes_its_own_engine() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let every = lanebox::Consumer::new("every", "a.b");
+    let reactions = reactions().consume(every, |_ctx, _event| -> Answer { Ok(Outcome::Done) });
+    let running = lanebox.start(reactions).expect("started");
+    let event = || lanebox::NewEvent::new("acme", "a.b");
+    let host = scene.sql();
+    host.execute_batch("PRAGMA synchronous = FULL").expect("as Lanebox asks for");
+    let ways: [&dyn Fn() -> lanebox::Result<bool>; 6] = [
+        &|| lanebox.enqueue(job("turn")).map(|_| true),
+        &|| lanebox.enqueue_all(vec![job("turn")]).map(|_| true),
+        &|| lanebox.transaction(|tx| tx.enqueue(job("turn"))).map(|_| true),
+        &|| lanebox.publish(event()).map(|_| true),
+        &|| lanebox.transaction(|tx| tx.publish(event())).map(|_| true),
+        &|| {
+            host.execute_batch("BEGIN IMMEDIATE").expect("begun");
+            let _accepted = lanebox.enqueue_in(&host, job("turn"))?;
+            host.execute_batch("COMMIT").expect("committed");
+            lanebox.bell();
+            Ok(true)
+        },
+    ];
+    for (done, way) in (1..).zip(ways) {
+        until_at_rest(&running);
+        assert!(way().expect("accepted"));
+        scene.until_ended(done);
     }
     drop(running);
 }

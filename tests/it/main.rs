@@ -11,6 +11,7 @@ mod drain;
 mod finish_in;
 mod fixture;
 mod full;
+mod hung;
 #[cfg(feature = "testing")]
 mod idle;
 mod kept;

@@ -137,6 +137,11 @@ pub fn until_all_ended(path: &Path) {
     until("nothing is left", || count(path, left) == 0);
 }
 
+/// How many threads this process has.
+pub fn threads_now() -> usize {
+    std::fs::read_dir("/proc/self/task").expect("Linux").count()
+}
+
 /// Waits for a condition; a test that waits for a minute has failed.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..30_000 {

@@ -8,42 +8,7 @@ use std::time::Duration;
 use lanebox::{Ctx, Lanebox, Outcome, Reactions, Running};
 
 use crate::child::Child;
-use crate::scene::{Answer, Gate, LONG, Opens, Scene, count, enqueue, hasty, job, quick, until};
-
-/// How many threads this process has.
-fn threads_now() -> usize {
-    std::fs::read_dir("/proc/self/task").expect("Linux").count()
-}
-
-/// Part: counts its threads while engines come and go, and handlers hang.
-pub fn count_threads(path: &Path) {
-    let lanebox = hasty(Lanebox::builder(path).workers(2), Duration::from_secs(1));
-    let before = threads_now();
-    let gate = Gate::default();
-    let (held, runs) = (gate.clone(), Arc::new(AtomicUsize::new(0)));
-    let policy = quick().max_run(Duration::from_millis(1));
-    let reactions = Reactions::new().on_kind("turn", policy, move |_ctx| -> Answer {
-        // The first twenty runs hang, each on a thread that is lost to the workers.
-        if runs.fetch_add(1, Ordering::SeqCst) < 20 {
-            held.wait();
-        }
-        Ok(Outcome::Done)
-    });
-    let running = lanebox.start(reactions).expect("started");
-    let whole = threads_now();
-    for _ in 0..30 {
-        enqueue(&lanebox, job("turn"));
-    }
-    until("all but the hanging ones are done", || {
-        count(path, "SELECT count(*) FROM lanebox_finished") == 30
-    });
-    assert_eq!(running.health().workers_lost, 20);
-    assert_eq!(threads_now(), whole + 20);
-    gate.open();
-    until("the lost threads have ended", || threads_now() == whole);
-    running.stop(LONG);
-    until("no thread is left", || threads_now() == before);
-}
+use crate::scene::{Answer, Gate, LONG, Opens, Scene, enqueue, job, quick, threads_now, until};
 
 /// Part: stops while one job runs and another one comes.
 pub fn stop(path: &Path) {
@@ -263,10 +228,4 @@ fn a_stop_without_end_returns_at_once_when_nothing_runs() {
     let report = running.stop(Duration::MAX);
     assert_eq!((report.finished, report.handed_back, report.still_running), (0, 0, 0));
     assert_eq!(scene.number("SELECT count(*) FROM lanebox_process WHERE gone = 0", []), 0);
-}
-
-#[test]
-fn no_thread_is_left_behind() {
-    let scene = Scene::new();
-    assert!(Child::start("count threads", &scene.path()).ended_well());
 }

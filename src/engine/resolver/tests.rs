@@ -2,13 +2,14 @@
 
 mod random;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use super::{Again, tick};
 use crate::engine::channel::tests::provider::{Provider, Reply};
 use crate::engine::channel::{Channel, Channels, Delivery, Letter, Lookup, UnknownSend};
 use crate::engine::sender::Sender;
+use crate::engine::signal::Signal;
 use crate::model::id::{Held, SendKey};
 use crate::model::outcome::BoxError;
 use crate::model::send::ability::Abilities;
@@ -22,6 +23,9 @@ use crate::store::ledger::tests::world::{
 
 const TO: &str = "+4915112345678";
 
+/// The signal of runs that nobody tells to stop.
+static UNSAID: LazyLock<Signal> = LazyLock::new(Signal::default);
+
 fn channels(abilities: Abilities) -> (Arc<Provider>, Channels) {
     let provider = Arc::new(Provider::new(abilities));
     let mut channels = Channels::default();
@@ -33,7 +37,7 @@ fn channels(abilities: Abilities) -> (Arc<Provider>, Channels) {
 fn lost(w: &World, provider: &Provider, channels: &Channels, reply: Reply) -> Held {
     provider.then(reply);
     let held = w.claim_of("ann");
-    let sender = Sender::new(&*w.store, &w.env, channels, held, "acme");
+    let sender = Sender::new(&*w.store, &w.env, channels, held, "acme", &UNSAID);
     sender.send("whatsapp", TO, "hello").expect_err("nobody knows");
     assert_eq!(w.end(held, End::Unknown), Ended::Holds);
     held
@@ -165,7 +169,7 @@ fn a_long_list_is_looked_at_in_passes_and_strangers_do_not_hide_ours() {
         let (name, provider) = if i < 80 { ("mail", &theirs) } else { ("whatsapp", &provider) };
         provider.then(Reply::LoseTheAnswer);
         let held = w.claim_of(&format!("contact {i}"));
-        let sender = Sender::new(&*w.store, &w.env, &both, held, "acme");
+        let sender = Sender::new(&*w.store, &w.env, &both, held, "acme", &UNSAID);
         sender.send(name, TO, "hello").expect_err("nobody knows");
         assert_eq!(w.end(held, End::Unknown), Ended::Holds);
     }
@@ -215,7 +219,7 @@ fn the_outside_is_asked_with_no_transaction_open_and_may_fail() {
     let mut channels = Channels::default();
     channels.add("whatsapp", nosy.clone()).expect("the only one");
     let held = w.claim_of("ann");
-    let sender = Sender::new(&*w.store, &w.env, &channels, held, "acme");
+    let sender = Sender::new(&*w.store, &w.env, &channels, held, "acme", &UNSAID);
     sender.send("whatsapp", TO, "hello").expect_err("nobody knows");
     assert_eq!(w.end(held, End::Unknown), Ended::Holds);
     for _ in 0..2 {
@@ -238,7 +242,7 @@ fn r59_no_unknown_is_frozen_for_ever() {
     for i in 0..40 {
         provider.then(if i % 2 == 0 { Reply::LoseTheAnswer } else { Reply::LoseTheRequest });
         let held = w.claim_of(&format!("contact {i}"));
-        let sender = Sender::new(&*w.store, &w.env, &channels, held, "acme");
+        let sender = Sender::new(&*w.store, &w.env, &channels, held, "acme", &UNSAID);
         sender.send("whatsapp", TO, "hello").expect_err("nobody knows");
         assert_eq!(w.end(held, End::Unknown), Ended::Holds);
     }

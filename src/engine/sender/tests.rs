@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::Sender;
 use crate::engine::channel::Channels;
 use crate::engine::channel::tests::provider::{Provider, Reply};
+use crate::engine::signal::Signal;
 use crate::error::Result;
 use crate::model::id::Held;
 use crate::model::send::ability::Abilities;
@@ -26,6 +27,7 @@ struct Shop {
     w: World,
     provider: Arc<Provider>,
     channels: Channels,
+    signal: Arc<Signal>,
 }
 
 impl Shop {
@@ -35,11 +37,11 @@ impl Shop {
         let mut channels = Channels::default();
         channels.add("whatsapp", provider.clone()).expect("the only one");
         w.job("ann");
-        Shop { w, provider, channels }
+        Shop { w, provider, channels, signal: Arc::default() }
     }
 
     fn sender(&self, held: Held) -> Sender<'_> {
-        Sender::new(&*self.w.store, &self.w.env, &self.channels, held, "acme")
+        Sender::new(&*self.w.store, &self.w.env, &self.channels, held, "acme", &self.signal)
     }
 
     /// Ends a run with what its handler's `?` gave back.

@@ -10,9 +10,9 @@ use crate::model::verdict::End;
 /// Why a send gave no receipt. `?` in a handler, also inside an error of the host's own, lets the
 /// engine do what it says: veto, postpone, wait for evidence, retry or end.
 ///
-/// After `Unknown`, `Vetoed`, `Cancelled`, `Postponed`, `LeaseShort`, `LeaseLost` and `Store` every
-/// later send of the same run gets the same answer: else the numbers of the sends would shift, and
-/// one could go out twice.
+/// After `Unknown`, `Vetoed`, `Cancelled`, `Postponed`, `LeaseShort`, `OverTime`, `LeaseLost` and
+/// `Store` every later send of the same run gets the same answer: else the numbers of the sends
+/// would shift, and one could go out twice.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
@@ -46,6 +46,10 @@ pub enum SendError {
         /// When it is tried again.
         until: OffsetDateTime,
     },
+    /// The run took longer than its kind allows: its lease is not renewed any more, and whoever has
+    /// the job next sends.
+    #[error("this run is over its time; nothing was sent, it is tried again")]
+    OverTime,
     /// A person gave up on this send. The job ends as cancelled; only an order of a person sends it
     /// again.
     #[error("a person gave up on this message; nothing was sent")]
@@ -104,6 +108,7 @@ impl SendError {
                 SendError::Postponed { until: *until, why: why.clone() }
             }
             SendError::LeaseShort { until } => SendError::LeaseShort { until: *until },
+            SendError::OverTime => SendError::OverTime,
             SendError::GivenUp => SendError::GivenUp,
             SendError::Rejected { refusal, reason, retry_at } => SendError::Rejected {
                 refusal: *refusal,
@@ -131,7 +136,7 @@ impl SendError {
             }
             SendError::Store(Error::Invalid { .. }) => End::Dead(self.to_string()),
             // A person's wish is in the row of the run: it wins against a retry.
-            SendError::Cancelled => retry(),
+            SendError::Cancelled | SendError::OverTime => retry(),
             SendError::Rejected { .. } | SendError::NotCalled { .. } | SendError::Store(_) => {
                 retry()
             }

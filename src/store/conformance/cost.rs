@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use rusqlite::StatementStatus;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
-use super::world::{World, laned};
+use super::world::{World, due, laned};
 use crate::model::id::KindNo;
 use crate::model::job::NewJob;
 use crate::model::lane::Lane;
@@ -146,6 +146,27 @@ fn r32_a_claim_beside_a_busy_lane_with_a_long_line_costs_what_it_costs_without()
     let (_, ended) = cost_of(|| world.done(busy));
     assert!(accepted.steps < 2_000 && ended.steps < 2_000, "{accepted:?} {ended:?}");
     world.is_sound();
+}
+
+#[test]
+fn e39_50_000_jobs_that_have_ended_cost_a_claim_its_count_and_its_clock_nothing() {
+    let world = settled();
+    world.enqueue(due(NewJob::raw("reply", "{}", Lane::NONE).org("acme"), world.now() + 5_000));
+    // Half of it finds nothing, so that it counts what runs and asks for the next due time.
+    let claims = || (claim_of_ten(&world), cost_of(|| world.claim(5)));
+    let (ten, (none, nothing)) = claims();
+    assert_eq!(none, []);
+    let from: i64 = world.one("SELECT max(id) FROM lanebox_job");
+    world.sql(&format!(
+        "INSERT INTO lanebox_job(uuid, org, kind, priority, run_at, max_attempts, created_at, payload) \
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
+         SELECT randomblob(16), 2, {REPLY}, 500, 0, 10, 0, '{{}}' FROM n; \
+         INSERT INTO lanebox_finished(id, state, finished_at, series, attempts, lost) \
+         SELECT id, 'done', 0, 1, 1, 0 FROM lanebox_job WHERE id > {from};"
+    ));
+    let (ten_after, (_, nothing_after)) = claims();
+    ten_after.is_like(ten);
+    nothing_after.is_like(nothing);
 }
 
 #[test]

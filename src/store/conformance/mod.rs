@@ -4,6 +4,7 @@
 
 mod accepting;
 mod caps;
+mod clock;
 mod cost;
 mod fixture;
 mod leases;

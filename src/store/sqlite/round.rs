@@ -12,6 +12,9 @@ use super::tx::Tx;
 use crate::error::{Error, Result};
 use crate::store::jobs::{Ended, Round, Rounded};
 
+/// Whoever cannot see when the next job is due looks again after this long.
+const LOOK_AGAIN_MS: i64 = 1_000;
+
 /// How the ends of a pass are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
@@ -50,7 +53,19 @@ pub(super) fn round(tx: &Tx<'_>, round: &Round, care: Care) -> Result<Rounded> {
     }
     if let Some(ask) = &round.claim {
         (done.claimed, done.more) = claim(tx, ask)?;
-        done.next_due = next_due(tx)?;
+        // Whoever got all it wanted claims again anyway, and asks then.
+        if done.claimed.len() < ask.idle + ask.ahead {
+            done.next_due = next_due(tx).or_else(|error| blind(tx, error))?;
+        }
     }
     Ok(done)
+}
+
+// What was taken is kept: somebody looks again soon instead. Unless the storage itself is in doubt.
+fn blind(tx: &Tx<'_>, error: Error) -> Result<Option<i64>> {
+    if tx.conn.is_autocommit() || error.doubt().is_some() {
+        return Err(error);
+    }
+    tracing::error!(%error, "the next due time could not be read");
+    Ok(Some(tx.now + LOOK_AGAIN_MS))
 }

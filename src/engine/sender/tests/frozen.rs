@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Shop, TO, hello};
 use crate::engine::channel::tests::provider::Reply;
-use crate::engine::sender::Sender;
+use crate::engine::sender::{Message, Sender};
+use crate::engine::signal::Stop;
 use crate::env::{Env, ManualClock};
 use crate::model::send::class::Refusal;
 use crate::model::send::error::SendError;
@@ -26,7 +27,7 @@ fn trap_11_a_thread_that_stood_still_since_the_intent_does_not_call() {
     let shop = Shop::new(NEITHER);
     let held = shop.w.claim();
     let env = later(&shop, 5_001);
-    let sender = Sender::new(&*shop.w.store, &env, &shop.channels, held, "acme");
+    let sender = Sender::new(&*shop.w.store, &env, &shop.channels, held, "acme", &shop.signal);
     let error = hello(&sender).expect_err("too late to call");
     assert!(matches!(error, SendError::LeaseShort { .. }));
     assert_eq!(shop.provider.texts(), [""; 0]);
@@ -48,7 +49,7 @@ fn a_resend_that_stood_still_stays_unknown_because_its_first_call_may_have_gone_
     shop.w.look(false);
     let held = shop.w.claim();
     let env = later(&shop, 5_001);
-    let sender = Sender::new(&*shop.w.store, &env, &shop.channels, held, "acme");
+    let sender = Sender::new(&*shop.w.store, &env, &shop.channels, held, "acme", &shop.signal);
     assert!(matches!(hello(&sender), Err(SendError::Unknown)));
     assert_eq!(shop.provider.log().len(), 1);
     shop.w.sound();
@@ -108,4 +109,49 @@ fn r26_a_run_whose_lease_is_lost_sends_nothing_more() {
     assert!(matches!(shop.w.begin(held, 2, LOOKUP), Begun::Go { .. }), "the new run has the lease");
     assert_eq!(shop.provider.texts(), ["hello"]);
     shop.w.sound();
+}
+
+// The handler does not listen: its kind's time is over, and its retry will send.
+#[test]
+fn r26_a_run_over_its_time_sends_nothing_more_although_its_lease_still_holds() {
+    let shop = Shop::new(LOOKUP);
+    let held = shop.w.claim();
+    let sender = shop.sender(held);
+    hello(&sender).expect("sent");
+    shop.signal.raise(Stop::Leaving);
+    sender.send("whatsapp", TO, "bubble 2").expect("a stopping process lets it end");
+    shop.signal.raise(Stop::Overrun);
+    let error = sender.send("whatsapp", TO, "bubble 3").expect_err("over its time");
+    assert!(matches!(error, SendError::OverTime));
+    let named = sender.send_named("note", "whatsapp", TO, "by name");
+    assert!(matches!(named, Err(SendError::OverTime)), "one answer for the rest of the run");
+    assert!(matches!(shop.fails(held, &error), Some(Ended::Waits { .. })));
+    assert_eq!(shop.attempts(), 1, "a failure like any other");
+    assert_eq!(shop.w.ask::<i64>("SELECT count(*) FROM lanebox_send"), 2);
+    assert_eq!(shop.provider.texts(), ["hello", "bubble 2"]);
+    shop.w.sound();
+}
+
+// The last look: between the intent and the call somebody told the run to stop.
+#[test]
+fn r26_whoever_is_told_to_stop_after_the_intent_does_not_call() {
+    for (why, ended) in
+        [(Stop::Overrun, "waits"), (Stop::Cancelled, "waits"), (Stop::LeaseLost, "drops")]
+    {
+        let shop = Shop::new(NEITHER);
+        let held = shop.w.claim();
+        let begun = shop.w.begin(held, 1, NEITHER);
+        let Begun::Go { key, call_by } = begun else { panic!("it goes: {begun:?}") };
+        shop.signal.raise(why);
+        let message = Message { channel: "whatsapp", recipient: TO, body: "hello" };
+        let sender = shop.sender(held);
+        let code = shop.channels.channel("whatsapp").expect("its code");
+        let error = sender.call(code, message, key, call_by).expect_err("told to stop");
+        let row = "SELECT state || ' ' || class FROM lanebox_send_try";
+        assert_eq!(shop.w.ask::<String>(row), "rejected not_called", "{why:?}");
+        let answer = if shop.fails(held, &error).is_some() { "waits" } else { "drops" };
+        assert_eq!(answer, ended, "{why:?}");
+        assert_eq!(shop.provider.texts(), [""; 0]);
+        shop.w.sound();
+    }
 }

@@ -53,6 +53,10 @@ fn answers() -> Vec<(SendError, Told)> {
             ),
         ),
         (
+            SendError::OverTime,
+            retry("this run is over its time; nothing was sent, it is tried again"),
+        ),
+        (
             SendError::GivenUp,
             Told::End(End::GivenUp(
                 "a person gave up on this message; nothing was sent".to_owned(),
