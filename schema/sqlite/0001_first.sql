@@ -236,7 +236,7 @@ CREATE TABLE lanebox_finished (
   CHECK ((state = 'cancelled') = (reason IS NOT NULL)),
   CHECK (state <> 'dead' OR (error IS NOT NULL AND notice IS NOT NULL))
 ) STRICT;
-CREATE INDEX lanebox_finished_dead ON lanebox_finished(finished_at) WHERE state = 'dead';
+CREATE INDEX lanebox_finished_dead ON lanebox_finished(id) WHERE state = 'dead';
 CREATE INDEX lanebox_finished_notice ON lanebox_finished(notice) WHERE notice IS NOT NULL;
 
 -- One occupant per lane, over both tables: an index cannot see two of them.

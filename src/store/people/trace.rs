@@ -12,7 +12,8 @@ pub struct Trace {
     pub events: Vec<EventTrace>,
     /// First causes that are jobs: somebody enqueued them without an event.
     pub jobs: Vec<JobTrace>,
-    /// The tree was too large: only its first part is here.
+    /// The tree was too large, so only its first part is here; or an entity may have events older
+    /// than the newest 100,000, which are all that is looked at for it.
     pub cut: bool,
 }
 

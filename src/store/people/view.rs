@@ -339,7 +339,7 @@ pub struct ConsumerView {
     pub seen: i64,
     /// Deliveries that failed and are tried again.
     pub retries: i64,
-    /// Dead deliveries and dead jobs of its deliveries.
+    /// Dead deliveries and dead jobs of its deliveries, among the newest 10,000 of each.
     pub dead: i64,
     /// When the next failed delivery is tried again.
     pub next_at: Option<i64>,

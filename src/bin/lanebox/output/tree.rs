@@ -14,7 +14,7 @@ pub fn lines(trace: &Trace, out: Out) -> Vec<String> {
     trace.events.iter().for_each(|event| tree.event(event, 0));
     trace.jobs.iter().for_each(|job| tree.job(job, 0));
     if trace.cut {
-        tree.push(0, "... there is more: trace one of these".to_owned());
+        tree.push(0, "... there may be more: trace one of these".to_owned());
     }
     tree.lines
 }

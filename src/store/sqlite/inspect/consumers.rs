@@ -9,15 +9,15 @@ use crate::store::people::ConsumerView;
 const CONSUMERS: &str = "SELECT c.id, c.key, c.form, c.state, c.position, \
   (SELECT coalesce(max(seq), 0) FROM lanebox_event), \
   (SELECT count(*) FROM (SELECT 1 FROM lanebox_delivery d WHERE d.consumer = c.id LIMIT 100000)), \
-  (SELECT count(*) FROM lanebox_delivery d INDEXED BY lanebox_delivery_retry WHERE d.consumer = c.id AND d.state = 'retry'), \
+  (SELECT count(*) FROM (SELECT 1 FROM lanebox_delivery d INDEXED BY lanebox_delivery_retry WHERE d.consumer = c.id AND d.state = 'retry' LIMIT 100000)), \
   (SELECT min(d.next_at) FROM lanebox_delivery d WHERE d.consumer = c.id AND d.state = 'retry') \
 FROM lanebox_consumer c ORDER BY c.key";
 const PATTERNS: &str = "SELECT name FROM lanebox_pattern WHERE consumer = ?1 ORDER BY name";
-// Both walk what is dead, not what happened.
-const DEAD_DELIVERIES: &str = "SELECT count(*) FROM lanebox_delivery d INDEXED BY lanebox_delivery_notice \
-WHERE d.notice IS NOT NULL AND d.state = 'dead' AND d.consumer = ?1";
-const DEAD_JOBS: &str = "SELECT count(*) FROM lanebox_finished f CROSS JOIN lanebox_job j ON j.id = f.id \
-WHERE f.state = 'dead' AND j.consumer = ?1";
+// Both look at the newest of what is dead, not at what happened.
+const DEAD_DELIVERIES: &str = "SELECT count(*) FROM (SELECT consumer FROM lanebox_delivery INDEXED BY lanebox_delivery_notice \
+WHERE notice IS NOT NULL AND state = 'dead' ORDER BY notice DESC LIMIT 10000) WHERE consumer = ?1";
+const DEAD_JOBS: &str = "SELECT count(*) FROM (SELECT id FROM lanebox_finished WHERE state = 'dead' ORDER BY id DESC LIMIT 10000) f \
+CROSS JOIN lanebox_job j ON j.id = f.id WHERE j.consumer = ?1";
 
 /// Every consumer, by key.
 pub(in super::super) fn consumers(conn: &Connection) -> Result<Vec<ConsumerView>> {

@@ -6,7 +6,7 @@ use super::attempts::history;
 use super::explain::explain_row;
 use super::query::{Query, all, one};
 use super::sends::sends_of;
-use super::span::{Span, Walked, page_of};
+use super::span::{Span, WALK, Walked, page_of, page_until};
 use crate::error::{Error, Result};
 use crate::model::id::JobId;
 use crate::store::people::{Filter, JobDetail, JobView, Page, StepView};
@@ -60,7 +60,12 @@ const QUEUED: &str = "j.id IN (SELECT id FROM lanebox_open UNION SELECT id FROM 
 const READY: &str = "j.id IN (SELECT id FROM lanebox_ready)";
 const FOR_SEND: &str = "j.id IN (SELECT id FROM lanebox_tried WHERE waits_send IS NOT NULL)";
 const RUNNING: &str = "j.id IN (SELECT id FROM lanebox_running)";
-const DEAD: &str = "j.id IN (SELECT id FROM lanebox_finished WHERE state = 'dead')";
+// The dead are kept long, so only a stretch of them is looked at.
+const DEAD: &str =
+    "j.id IN (SELECT id FROM lanebox_finished WHERE state = 'dead' AND id >= ? AND id < ?)";
+const DEAD_FLOOR: &str = "SELECT id FROM lanebox_finished WHERE state = 'dead' AND id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2";
+
+const NEWEST: &str = " ORDER BY j.id DESC";
 
 /// Jobs, newest first.
 pub(in super::super) fn jobs(conn: &Connection, filter: &Filter) -> Result<Page<JobView>> {
@@ -78,10 +83,15 @@ pub(in super::super) fn jobs(conn: &Connection, filter: &Filter) -> Result<Page<
         Some("ready") => Some(READY),
         Some("waiting_for_send" | "parked") => Some(FOR_SEND),
         Some("running") => Some(RUNNING),
-        Some("dead") => Some(DEAD),
+        Some("dead") => {
+            let below = filter.cursor()?.unwrap_or(i64::MAX);
+            let floor = one(conn, DEAD_FLOOR, [below, WALK - 1], |row| row.get(0))?;
+            let query = query.between(DEAD, floor.unwrap_or(0), below);
+            let rows = query.rows(conn, NEWEST, limit + 1, numbered)?;
+            return Ok(page_until(rows, limit, floor));
+        }
         _ => None,
     };
-    const NEWEST: &str = " ORDER BY j.id DESC";
     if let Some(set) = set {
         // The plus keeps the cursor from driving: the set does.
         let below = filter.cursor()?.unwrap_or(i64::MAX);

@@ -33,6 +33,13 @@ impl Query {
         query
     }
 
+    /// A condition with two `?`.
+    pub(super) fn between(mut self, condition: &'static str, from: i64, below: i64) -> Query {
+        self = self.with(condition, from);
+        self.values.push(below.into());
+        self
+    }
+
     /// A condition with one `?`, if there is a value for it.
     pub(super) fn maybe(self, condition: &'static str, value: Option<impl Into<Value>>) -> Query {
         match value {
@@ -56,7 +63,7 @@ impl Query {
         let rows = statement.query_map(params_from_iter(self.values), read)?;
         let rows = rows.collect::<rusqlite::Result<_>>()?;
         #[cfg(test)]
-        scanned::note(&statement);
+        scanned::note(&statement, &self.text);
         Ok(rows)
     }
 }
@@ -69,6 +76,8 @@ pub(super) fn one<T>(
     read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Option<T>> {
     let mut statement = conn.prepare_cached(sql)?;
+    #[cfg(test)]
+    scanned::note(&statement, sql);
     let mut rows = statement.query(params)?;
     Ok(rows.next()?.map(read).transpose()?)
 }
@@ -81,25 +90,36 @@ pub(super) fn all<T>(
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Vec<T>> {
     let mut statement = conn.prepare_cached(sql)?;
+    #[cfg(test)]
+    scanned::note(&statement, sql);
     let rows = statement.query_map(params, read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Rows that queries of this thread walked without an index, and sorts that they made.
+/// Rows that queries of this thread walked without an index, sorts that they made, and their texts.
 #[cfg(test)]
 pub(super) mod scanned {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+    use std::collections::BTreeSet;
 
     use rusqlite::StatementStatus::{FullscanStep, Sort};
 
-    thread_local!(static SCANNED: Cell<i32> = const { Cell::new(0) });
+    thread_local! {
+        static SCANNED: Cell<i32> = const { Cell::new(0) };
+        static TEXTS: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    }
 
-    pub(super) fn note(statement: &rusqlite::Statement<'_>) {
+    pub(super) fn note(statement: &rusqlite::Statement<'_>, text: &str) {
+        TEXTS.with_borrow_mut(|texts| texts.insert(text.to_owned()));
         let steps = statement.reset_status(FullscanStep) + statement.reset_status(Sort);
         SCANNED.set(SCANNED.get() + steps);
     }
 
     pub(in super::super) fn take() -> i32 {
         SCANNED.take()
+    }
+
+    pub(in super::super) fn texts() -> BTreeSet<String> {
+        TEXTS.take()
     }
 }

@@ -64,10 +64,15 @@ impl Span {
 }
 
 /// The page of rows read without a stretch, of which one more than the limit was read.
-pub(super) fn page_of<T>(mut rows: Vec<(i64, T)>, limit: usize) -> Page<T> {
+pub(super) fn page_of<T>(rows: Vec<(i64, T)>, limit: usize) -> Page<T> {
+    page_until(rows, limit, None)
+}
+
+/// The same, where looking ended at this id if it did not come to the end.
+pub(super) fn page_until<T>(mut rows: Vec<(i64, T)>, limit: usize, floor: Option<i64>) -> Page<T> {
     let more = rows.len() > limit;
     rows.truncate(limit);
-    let next = rows.last().map(|(id, _)| *id).filter(|_| more);
+    let next = if more { rows.last().map(|(id, _)| *id) } else { floor };
     page(rows, next)
 }
 

@@ -6,6 +6,7 @@ mod explain;
 mod jobs;
 mod lanes;
 mod orders;
+mod plans;
 mod sends;
 mod trace;
 mod whole;

@@ -20,6 +20,10 @@ const MOST: usize = 500;
 /// Events of one entity that are traced, the newest.
 const OF_ENTITY: usize = 20;
 
+/// Events that are looked at for them, the newest. There is no index for entities: every event
+/// would pay for what a person asks now and then.
+const LOOKED_AT: i64 = 100_000;
+
 /// A first cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Root {
@@ -31,7 +35,7 @@ enum Root {
 pub(in super::super) fn trace(conn: &Connection, id: &str) -> Result<Trace> {
     let mut building = Building { conn, met: HashSet::new(), cut: false };
     let mut trace = Trace::default();
-    for found in find(conn, id)? {
+    for found in find(&mut building, id)? {
         match first_cause(conn, found)? {
             Root::Event(seq) => trace.events.extend(building.event(seq)?),
             Root::Job(no) => trace.jobs.extend(building.job(no)?),
@@ -41,9 +45,11 @@ pub(in super::super) fn trace(conn: &Connection, id: &str) -> Result<Trace> {
     Ok(trace)
 }
 
-const ENTITY: &str = "SELECT seq FROM lanebox_event WHERE entity_type = ?1 AND entity_id = ?2 ORDER BY seq DESC LIMIT ?3";
+const ENTITY: &str = "SELECT seq FROM lanebox_event WHERE seq > ?4 AND entity_type = ?1 AND entity_id = ?2 ORDER BY seq DESC LIMIT ?3";
+const LAST: &str = "SELECT max(seq) FROM lanebox_event";
 
-fn find(conn: &Connection, id: &str) -> Result<Vec<Root>> {
+fn find(building: &mut Building<'_>, id: &str) -> Result<Vec<Root>> {
+    let conn = building.conn;
     let unknown = |what| Error::NotFound { what, id: id.to_owned() };
     if let Ok(uuid) = id.parse::<Uuid>() {
         let found = of_uuid(conn, uuid)?;
@@ -56,11 +62,14 @@ fn find(conn: &Connection, id: &str) -> Result<Vec<Root>> {
     let Some((kind, name)) = id.split_once(':') else {
         return Err(unknown("event, job, send or entity"));
     };
-    // There is no index for entities: this reads back through the events, for a person, now and
-    // then.
-    let found = all(conn, ENTITY, params![kind, name, OF_ENTITY as i64], |row| row.get(0))?;
-    if found.is_empty() {
-        return Err(unknown("event of entity"));
+    let last: i64 = one(conn, LAST, [], |row| row.get(0))?.flatten().unwrap_or(0);
+    let floor = last.saturating_sub(LOOKED_AT).max(0);
+    let asked = params![kind, name, OF_ENTITY as i64, floor];
+    let found: Vec<i64> = all(conn, ENTITY, asked, |row| row.get(0))?;
+    match (found.len(), floor) {
+        (0, 0) => return Err(unknown("event of entity")),
+        (0, _) => return Err(unknown("event, among the newest 100,000, of entity")),
+        (n, _) => building.cut = floor > 0 && n < OF_ENTITY,
     }
     Ok(found.into_iter().map(Root::Event).collect())
 }

@@ -67,6 +67,18 @@ fn an_entity_leads_to_all_its_events() {
 }
 
 #[test]
+fn r74_the_events_of_an_entity_are_looked_for_among_the_newest() {
+    let (file, _) = story();
+    let entity = "INSERT INTO lanebox_event(org, name, entity_type, entity_id) VALUES ('acme', 'a.b', 'message', 'new')";
+    file.sql("UPDATE sqlite_sequence SET seq = 200000 WHERE name = 'lanebox_event'");
+    file.sql(entity);
+    let trace = file.store.trace("message:new").expect("a trace");
+    assert_eq!((trace.events.len(), trace.cut), (1, true), "there may be older ones");
+    let missing = file.store.trace("message:m1").expect_err("too far back").to_string();
+    assert!(missing.contains("among the newest 100,000, of entity message:m1"), "{missing}");
+}
+
+#[test]
 fn a_dead_delivery_shows_its_reason_and_notice() {
     let (file, _) = story();
     let trace = file.store.trace("01860000-0000-7000-8000-000000000003").expect("a trace");
