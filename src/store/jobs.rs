@@ -1,5 +1,7 @@
 //! The seam of jobs: what the engine asks of a store to accept, take, keep and end work.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::model::event::{NewEvent, Published};
 use crate::model::id::{Held, JobId, JobNo, KindNo, ProcessNo};
@@ -209,7 +211,7 @@ pub(crate) struct Lost {
 pub(crate) struct Claimed {
     pub(crate) held: Held,
     pub(crate) id: JobId,
-    pub(crate) org_name: String,
+    pub(crate) org_name: Arc<str>,
     pub(crate) kind: KindNo,
     pub(crate) version: u32,
     pub(crate) subject: Option<String>,

@@ -24,7 +24,7 @@ fn claimed(n: i64) -> Claimed {
     Claimed {
         held,
         id: JobId(uuid::Uuid::nil()),
-        org_name: "acme".to_owned(),
+        org_name: "acme".into(),
         kind: KIND,
         version: 1,
         subject: None,

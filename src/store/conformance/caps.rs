@@ -126,7 +126,7 @@ fn served(world: &World, claims: usize, count: &[(&str, &str)]) -> Vec<usize> {
         for claimed in world.claim(1) {
             let kind: String =
                 world.one(&format!("SELECT name FROM lanebox_kind WHERE id = {}", claimed.kind));
-            let at = count.iter().position(|(org, of)| *org == claimed.org_name && *of == kind);
+            let at = count.iter().position(|(org, of)| **org == *claimed.org_name && *of == kind);
             served[at.expect("counted")] += 1;
             running.push(claimed.held);
         }
@@ -162,7 +162,7 @@ fn an_org_that_had_no_choice_is_still_owed_its_turn() {
     for _ in 0..100 {
         let taken = world.claim(2);
         for claimed in taken {
-            match (claimed.org_name.as_str(), claimed.kind.0) {
+            match (&*claimed.org_name, claimed.kind.0) {
                 ("x", _) => counts[0] += 1,
                 ("y", 1) => counts[1] += 1,
                 _ => {}

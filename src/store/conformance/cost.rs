@@ -77,7 +77,7 @@ fn claim_of_ten(world: &World) -> Cost {
     let mut ask = world.ask(10);
     ask.kinds.retain(|handled| handled.kind != UNHANDLED);
     let (taken, cost) = cost_of(|| world.claim_as(ask));
-    let chats = taken.iter().filter(|claimed| claimed.org_name == "globex").count();
+    let chats = taken.iter().filter(|claimed| &*claimed.org_name == "globex").count();
     assert!(chats >= 9, "the others are served: {chats}");
     for claimed in taken {
         let _done = world.done(claimed.held);

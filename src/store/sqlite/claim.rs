@@ -4,6 +4,7 @@
 mod walk;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rusqlite::params;
 use rusqlite::types::ValueRef;
@@ -25,9 +26,9 @@ use walk::Walk;
 const RUNNING_ALL: &str = "SELECT kind, org, process, alone FROM lanebox_running";
 const COUNTER_GET: &str = "SELECT token, org, cap, paused FROM lanebox_counter WHERE one = 1";
 const COUNTER_SET: &str = "UPDATE lanebox_counter SET token = ?1, org = ?2 WHERE one = 1";
-const JOB_TAKE: &str = "SELECT j.uuid, j.version, j.lane, j.subject, j.max_attempts, j.expires_at, j.source_event, j.consumer, j.ordinal, j.payload, \
-     t.lane, t.phase, t.run_at, t.series, t.attempts, t.lost, t.lost_alone, t.postponed, t.unknowns, t.sent, t.waits_send, t.error, o.name \
-     FROM lanebox_job j JOIN lanebox_org o ON o.id = j.org LEFT JOIN lanebox_tried t ON t.id = j.id WHERE j.id = ?1";
+// Most candidates were never tried: what is remembered of tries is a second look.
+const JOB_TAKE: &str = "SELECT j.uuid, j.version, j.lane, j.subject, j.max_attempts, j.expires_at, j.source_event, j.consumer, j.ordinal, j.payload, t.id \
+     FROM lanebox_job j LEFT JOIN lanebox_tried t ON t.id = j.id WHERE j.id = ?1";
 const RUNNING_FIRST: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, max_attempts) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const RUNNING_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
@@ -145,7 +146,7 @@ impl Taking<'_, '_> {
 
     fn take(&mut self, walk: &mut Walk, candidate: Place) -> Result<()> {
         let ahead = self.claimed.len() >= self.ask.idle;
-        match self.try_take(&candidate, ahead)? {
+        match self.try_take(&candidate, walk.name_of(candidate.org), ahead)? {
             Taken::Yes(claimed) => {
                 self.token = claimed.held.token.0;
                 self.claimed.push(*claimed);
@@ -157,10 +158,10 @@ impl Taking<'_, '_> {
         Ok(())
     }
 
-    fn try_take(&self, candidate: &Place, ahead: bool) -> Result<Taken> {
+    fn try_take(&self, candidate: &Place, org: Arc<str>, ahead: bool) -> Result<Taken> {
         let tx = self.tx;
         let id = candidate.id;
-        let Some(Waiting { claimed, expires_at, tried }) = self.read(candidate)? else {
+        let Some(Waiting { claimed, expires_at, tried }) = self.read(candidate, org)? else {
             unready(tx, candidate)?;
             return Ok(Taken::Gone);
         };
@@ -193,12 +194,10 @@ impl Taking<'_, '_> {
         Ok(Taken::Yes(Box::new(claimed)))
     }
 
-    fn read(&self, candidate: &Place) -> Result<Option<Waiting>> {
+    fn read(&self, candidate: &Place, org_name: Arc<str>) -> Result<Option<Waiting>> {
         let Place { id: job, org, kind, .. } = *candidate;
         let token = Token(self.token + 1);
-        self.tx.one(JOB_TAKE, [job], |row| {
-            let waits = row.get_ref(11)? != ValueRef::Null;
-            let tried = waits.then(|| row::read_tried(row, 10)).transpose()?;
+        let found = self.tx.one(JOB_TAKE, [job], |row| {
             let held = Held {
                 job,
                 token,
@@ -206,14 +205,14 @@ impl Taking<'_, '_> {
                 org,
                 lane: row.get(2)?,
                 started_at: self.tx.now,
-                series: tried.as_ref().map_or(1, |tried| tried.series),
-                attempts: tried.as_ref().map_or(0, |tried| tried.attempts) + 1,
-                lost: tried.as_ref().map_or(0, |tried| tried.lost),
+                series: 1,
+                attempts: 1,
+                lost: 0,
             };
             let claimed = Claimed {
                 held,
                 id: row.get(0)?,
-                org_name: row.get(22)?,
+                org_name,
                 kind,
                 version: row.get(1)?,
                 subject: row.get(3)?,
@@ -224,8 +223,19 @@ impl Taking<'_, '_> {
                 payload: row.get::<_, Option<String>>(9)?.unwrap_or_default(),
                 lease_until: self.tx.mono + self.ask.lease_ms,
             };
-            Ok(Waiting { claimed, expires_at: row.get(5)?, tried })
-        })
+            let waits = row.get_ref(10)? != ValueRef::Null;
+            Ok((Waiting { claimed, expires_at: row.get(5)?, tried: None }, waits))
+        })?;
+        let Some((mut waiting, waits)) = found else {
+            return Ok(None);
+        };
+        if waits && let Some(tried) = row::tried(self.tx, job)? {
+            let held = &mut waiting.claimed.held;
+            (held.series, held.attempts, held.lost) =
+                (tried.series, tried.attempts + 1, tried.lost);
+            waiting.tried = Some(tried);
+        }
+        Ok(Some(waiting))
     }
 
     // The belt: if the schema says that the lane is occupied, only this candidate is left out.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use r2d2::ManageConnection;
 use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::guard::Admitted;
@@ -220,6 +221,10 @@ fn settle(conn: &Connection, path: &Path) -> Result<()> {
     for (pragma, value) in PRAGMAS {
         set(conn, path, pragma, value)?;
     }
+    // Else a statement is planned anew for every new value of its LIMIT, and may be planned
+    // differently from how it was tried.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map_err(|e| unusable(path, &e))?;
     conn.set_prepared_statement_cache_capacity(256);
     Ok(())
 }

@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::again;
 use super::await_evidence::await_evidence;
 use super::dead::dead;
-use super::finished::{Finished, finish};
+use super::finished::{Finished, finish, finish_done};
 use super::outbox;
 use super::place::next_of;
 use super::row::{self, RunningRow};
@@ -117,7 +117,7 @@ fn leave_unsent(tx: &Tx<'_>, held: Held) -> Result<bool> {
 }
 
 fn complete(tx: &Tx<'_>, held: Held, result: Option<&str>) -> Result<Ended> {
-    finish(tx, &Finished::by(held, "done"))?;
+    finish_done(tx, held)?;
     if let Some(result) = result {
         tx.run(RESULT_SET, params![held.job, result])?;
     }

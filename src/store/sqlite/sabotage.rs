@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cancel::remove;
-use super::finished::{Finished, finish};
+use super::finished::finish_done;
 use super::tx::Tx;
 use crate::error::Result;
 use crate::store::jobs::{Ended, Finish};
@@ -24,6 +24,6 @@ pub(super) fn end_late(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     tx.run(RUNNING_DEL, [job])?;
     tx.run(FINISHED_DEL, [job])?;
     remove(tx, job)?;
-    finish(tx, &Finished::by(report.held, "done"))?;
+    finish_done(tx, report.held)?;
     Ok(Ended::Done)
 }

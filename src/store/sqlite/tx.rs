@@ -53,7 +53,7 @@ impl<'c> Tx<'c> {
         self.with(sql, |statement| statement.execute(params))
     }
 
-    /// The first row, read to the end of the statement before anything else happens.
+    /// The first row. The statement ends with it: what it writes it has written by then.
     pub(super) fn one<T>(
         &self,
         sql: &'static str,
@@ -65,9 +65,7 @@ impl<'c> Tx<'c> {
             let Some(row) = rows.next()? else {
                 return Ok(None);
             };
-            let found = read(row)?;
-            while rows.next()?.is_some() {}
-            Ok(Some(found))
+            Ok(Some(read(row)?))
         })
     }
 

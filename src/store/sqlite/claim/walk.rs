@@ -2,6 +2,7 @@
 //! Every step is a seek, so the cost does not depend on what waits behind.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use rusqlite::params;
 
@@ -18,7 +19,7 @@ const KIND_GET: &str = "SELECT cap, paused, owed FROM lanebox_kind WHERE id = ?1
 // A scalar comparison: (kind, org) > (?, ?) looks the same in the plan and walks the whole bucket.
 const ORG_LOOP: &str = "SELECT org, priority, run_at, id FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org > ?3 ORDER BY org, priority, run_at, id LIMIT 1";
 const BUCKET: &str = "SELECT priority, run_at, id FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org = ?3 ORDER BY priority, run_at, id LIMIT ?4";
-const ORG_GET: &str = "SELECT cap, paused FROM lanebox_org WHERE id = ?1";
+const ORG_GET: &str = "SELECT cap, paused, name FROM lanebox_org WHERE id = ?1";
 const KIND_OWED: &str = "UPDATE lanebox_kind SET owed = ?2 WHERE id = ?1";
 
 /// A kind of which something is ready.
@@ -41,6 +42,13 @@ struct Bucket {
     ended: bool,
 }
 
+/// An org as this claim knows it.
+struct Org {
+    /// Jobs that it may still run: far below zero matters as little as far above.
+    room: i64,
+    name: Arc<str>,
+}
+
 /// The turn that the walk is in.
 enum Turn {
     /// Once around the circle of orgs; `wrapped` after its highest org.
@@ -56,7 +64,7 @@ pub(super) struct Walk {
     turn: Turn,
     visits_left: usize,
     seen: Vec<OrgNo>,
-    rooms: HashMap<OrgNo, i64>,
+    orgs: HashMap<OrgNo, Org>,
     running_of_org: HashMap<OrgNo, i64>,
     buckets: HashMap<(KindNo, OrgNo), Bucket>,
     visited: OrgNo,
@@ -79,7 +87,7 @@ impl Walk {
             turn: Turn::Circle { wrapped: false },
             visits_left: 64 + 4 * (ask.idle + ask.ahead),
             seen: Vec::new(),
-            rooms: HashMap::new(),
+            orgs: HashMap::new(),
             running_of_org: running.of_org.clone(),
             buckets: HashMap::new(),
             visited: from,
@@ -266,30 +274,30 @@ impl Walk {
         Ok(bucket.rows.front().copied())
     }
 
-    /// Jobs that an org may still run: far below zero matters as little as far above.
     fn room_of(&mut self, tx: &Tx<'_>, org: OrgNo) -> Result<i64> {
-        if let Some(&room) = self.rooms.get(&org) {
-            return Ok(room);
+        if let Some(known) = self.orgs.get(&org) {
+            return Ok(known.room);
         }
         let found = tx.one(ORG_GET, [org], |row| {
-            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, bool>(1)?))
+            Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, bool>(1)?, row.get(2)?))
         })?;
-        let room = match found {
-            Some((cap, false)) => {
-                let running = self.running_of_org.get(&org).copied().unwrap_or(0);
-                cap.map_or(i64::MAX, |cap| cap - running)
-            }
-            _ => 0,
-        };
-        self.rooms.insert(org, room);
+        let (cap, paused, name) = found.unwrap_or((Some(0), true, Arc::default()));
+        let running = self.running_of_org.get(&org).copied().unwrap_or(0);
+        let room = if paused { 0 } else { cap.map_or(i64::MAX, |cap| cap - running) };
+        self.orgs.insert(org, Org { room, name });
         Ok(room)
+    }
+
+    /// What people call the org of a candidate.
+    pub(super) fn name_of(&self, org: OrgNo) -> Arc<str> {
+        self.orgs.get(&org).map(|known| known.name.clone()).unwrap_or_default()
     }
 
     /// The candidate was taken: it counts against its caps.
     pub(super) fn took(&mut self, tx: &Tx<'_>, taken: &Place) -> Result<()> {
         self.served = Some(taken.org);
-        if let Some(room) = self.rooms.get_mut(&taken.org) {
-            *room = room.saturating_sub(1);
+        if let Some(org) = self.orgs.get_mut(&taken.org) {
+            org.room = org.room.saturating_sub(1);
         }
         if self.alone {
             return Ok(());
