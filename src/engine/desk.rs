@@ -93,6 +93,8 @@ pub(crate) struct Desk {
     /// Ends that a leader has taken and not committed yet: their leases are still ours.
     committing: Vec<Held>,
     pub(crate) leading: bool,
+    /// A worker was woken and has not come yet.
+    pub(crate) waking: bool,
     /// Something may have become claimable since the last claim.
     pub(crate) rung: bool,
     pub(crate) next_due: Option<i64>,

@@ -89,6 +89,14 @@ impl Engine {
         })
     }
 
+    /// One more worker, if there is more to run. Each that comes wakes the next: short runs are
+    /// over before a crowd is awake.
+    pub(crate) fn wake_next(&self, desk: &mut Desk) {
+        if !desk.waking && !desk.queue.is_empty() {
+            desk.waking = self.wake.notify_one();
+        }
+    }
+
     /// Something was committed: an idle worker and the loops look.
     pub(crate) fn ring(&self) {
         self.desk.lock().rung = true;

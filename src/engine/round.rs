@@ -144,10 +144,7 @@ impl Engine {
         if desk.stopping {
             desk.hand_back_queue(now_us);
         }
-        drop(desk);
-        for _ in 0..new.min(self.settings.workers) {
-            self.wake.notify_one();
-        }
+        self.wake_next(&mut desk);
     }
 }
 
@@ -158,7 +155,11 @@ struct Leading<'e> {
 
 impl Drop for Leading<'_> {
     fn drop(&mut self) {
-        self.engine.desk.lock().leading = false;
-        self.engine.pulse.notify_all();
+        let mut desk = self.engine.desk.lock();
+        desk.leading = false;
+        if desk.stopping {
+            // The stop waits for the last leader.
+            self.engine.pulse.notify_all();
+        }
     }
 }

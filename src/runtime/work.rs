@@ -36,12 +36,17 @@ fn next(engine: &Engine) -> Turn {
     let mut desk = engine.desk.lock();
     loop {
         match desk.turn(engine.env.now_ms(), engine.env.mono_us()) {
-            Turn::Wait => engine.wake.wait(&mut desk),
-            Turn::Run(claimed) => {
-                engine.begin(&mut desk, &claimed);
-                return Turn::Run(claimed);
+            Turn::Wait => {
+                engine.wake.wait(&mut desk);
+                desk.waking = false;
             }
-            turn => return turn,
+            turn => {
+                if let Turn::Run(claimed) = &turn {
+                    engine.begin(&mut desk, claimed);
+                }
+                engine.wake_next(&mut desk);
+                return turn;
+            }
         }
     }
 }

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use lanebox::{Ctx, Lane, Lanebox, NewJob, Outcome, Reactions};
 
 use crate::child::Child;
-use crate::scene::{Answer, Gate, LONG, Opens, Scene, enqueue, job_in, quick, until_all_ended};
+use crate::scene::{
+    Answer, Gate, LONG, Opens, Scene, enqueue, job, job_in, quick, rest, until_all_ended,
+};
 
 /// Part: drains lanes, and writes down when each run began and ended.
 pub fn drain(path: &Path) {
@@ -131,4 +135,28 @@ fn r24_two_processes_drain_one_file_and_no_lane_ever_has_two_runs() {
     let workers = "SELECT count(DISTINCT process) FROM lanebox_finished";
     assert_eq!(scene.number(workers, []), 2, "both had their share");
     assert_eq!(scene.running(), 0);
+}
+
+#[test]
+fn every_idle_worker_comes_for_a_batch_of_long_runs() {
+    const WORKERS: i64 = 8;
+    let scene = Scene::new();
+    let lanebox = scene.builder().workers(8).open().expect("the file opens");
+    let present = Arc::new(AtomicI64::new(0));
+    let met = present.clone();
+    // Each waits for all the others: one that nobody wakes a worker for keeps them all.
+    let reactions = Reactions::new().on_kind("turn", quick(), move |ctx| -> Answer {
+        met.fetch_add(1, Ordering::SeqCst);
+        while met.load(Ordering::SeqCst) < WORKERS && !ctx.cancelled() {
+            ctx.wait(Duration::from_millis(1));
+        }
+        Ok(Outcome::Done)
+    });
+    let running = lanebox.start(reactions).expect("started");
+    // They sleep by now, or soon: both must do.
+    rest();
+    let _jobs = lanebox.enqueue_all((0..8).map(|_| job("turn")).collect()).expect("accepted");
+    scene.until_ended(WORKERS);
+    assert_eq!(present.load(Ordering::SeqCst), WORKERS);
+    drop(running);
 }
