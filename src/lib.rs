@@ -49,6 +49,9 @@ mod model;
 pub mod people;
 mod runtime;
 pub mod sends;
+#[cfg(test)]
+#[path = "../tests/sim/mod.rs"]
+mod sim;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -1,4 +1,5 @@
-//! Keeping what is held: renewals, runs over their time, prefetched jobs that nobody gets to.
+//! Keeping what is held: renewals, runs over their time, prefetched jobs that nobody gets to, and
+//! what was committed elsewhere.
 
 use crate::engine::Engine;
 use crate::engine::signal::Stop;
@@ -6,7 +7,58 @@ use crate::error::Result;
 use crate::model::id::{Held, Token};
 use crate::store::jobs::{Renewed, Round};
 
+/// How often runs are looked at: for how long they take, and for a person who asks them to stop.
+const LOOK_MS: i64 = 1_000;
+
+/// Renews every lease at a third of its time, and looks more often at how long runs take and who
+/// asks them to stop.
+#[derive(Default)]
+pub(crate) struct Renewer {
+    due_ms: i64,
+}
+
+impl Renewer {
+    /// One look.
+    ///
+    /// # Errors
+    /// Whatever the store answers; the next look does it again.
+    pub(crate) fn step(&mut self, engine: &Engine) -> Result<()> {
+        engine.end_overruns();
+        let now = engine.env.mono_ms();
+        if now < self.due_ms {
+            return engine.hear_cancels();
+        }
+        engine.renew()?;
+        self.due_ms = now + engine.settings.lease_ms / 3;
+        Ok(())
+    }
+
+    /// In how many milliseconds it wants the next look.
+    pub(crate) fn pause_ms(&self, engine: &Engine) -> i64 {
+        (self.due_ms - engine.env.mono_ms()).clamp(1, LOOK_MS)
+    }
+}
+
 impl Engine {
+    /// What was committed elsewhere since `generation`, what is due by now, and ends that nobody
+    /// leads.
+    ///
+    /// # Errors
+    /// Whatever the store answers.
+    pub(crate) fn beat(&self, generation: &mut u64) -> Result<()> {
+        let now = self.store.generation();
+        // Who cannot see whether others have committed looks as if they had: what is due does not
+        // wait for it.
+        if now.as_ref().map_or(true, |&now| std::mem::replace(generation, now) != now) {
+            self.ring();
+        }
+        self.hand_back_stale();
+        if self.lingers() {
+            self.lead()?;
+        }
+        now.map(|_| ())
+    }
+
     /// Renews everything that this process holds and hears who was asked to stop.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ pub(crate) mod desk;
 pub(crate) mod dispatcher;
 pub(crate) mod keep;
 pub(crate) mod reactions;
+pub(crate) mod reaper;
 pub(crate) mod record;
 pub(crate) mod resolver;
 pub(crate) mod round;

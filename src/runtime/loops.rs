@@ -9,6 +9,8 @@ use super::health::LoopHealth;
 use super::{Alive, Loop, Next, Shared, spawn as spawn_thread, work};
 use crate::engine::Engine;
 use crate::engine::dispatcher::{Dispatcher, Step};
+use crate::engine::keep::Renewer;
+use crate::engine::reaper::Reaper;
 use crate::engine::resolver::{self, Again};
 use crate::error::Result;
 
@@ -18,9 +20,6 @@ const WATCH: Duration = Duration::from_millis(20);
 /// How long a loop waits that has nothing to do and hears no bell.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How often runs are looked at: for how long they take, and for a person who asks them to stop.
-const LOOK_MS: i64 = 1_000;
-
 /// Longest wait after failures in a row, if leases are long.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
@@ -29,14 +28,15 @@ const RENEW: &str = "renew";
 
 /// The loops that every engine has.
 pub(super) fn own(shared: &Arc<Shared>) -> Vec<Loop> {
-    let pulse = shared.clone();
+    let (renews, pulse, reaps) = (shared.clone(), shared.clone(), shared.clone());
     let mut generation = 0;
-    let mut renewer = Renewer { shared: shared.clone(), due_ms: 0 };
-    let mut reaper = Reaper::new(shared);
+    let mut renewer = Renewer::default();
+    let mut reaper = Reaper::new(&shared.engine);
+    let reap = move || Ok(Next::Rest(ms(reaper.step(&reaps.engine)?)));
     vec![
-        Loop { name: RENEW, step: Box::new(move || renewer.step()) },
+        Loop { name: RENEW, step: Box::new(move || renew_step(&renews, &mut renewer)) },
         Loop { name: "pulse", step: Box::new(move || pulse_step(&pulse, &mut generation)) },
-        Loop { name: "reap", step: Box::new(move || reaper.step()) },
+        Loop { name: "reap", step: Box::new(reap) },
     ]
 }
 
@@ -74,94 +74,29 @@ fn until(engine: &Engine, at: i64) -> Duration {
     Duration::from_millis(wait.unsigned_abs()).min(IDLE)
 }
 
-/// Renews every lease at a third of its time, and looks more often at how long runs take and who
-/// asks them to stop.
-struct Renewer {
-    shared: Arc<Shared>,
-    due_ms: i64,
+fn ms(ms: i64) -> Duration {
+    Duration::from_millis(ms.unsigned_abs())
 }
 
-impl Renewer {
-    fn step(&mut self) -> Result<Next> {
-        let engine = &self.shared.engine;
-        let third = engine.settings.lease_ms / 3;
-        engine.end_overruns();
-        let now = engine.env.mono_ms();
-        if now >= self.due_ms {
-            engine.renew()?;
-            self.due_ms = now + third;
-        } else {
-            engine.hear_cancels()?;
-        }
-        self.replace_hung_threads()?;
-        let pause = (self.due_ms - engine.env.mono_ms()).clamp(1, LOOK_MS);
-        Ok(Next::Rest(Duration::from_millis(pause.unsigned_abs())))
-    }
-
-    fn replace_hung_threads(&self) -> Result<()> {
-        while let Some(token) = self.shared.engine.hangs() {
-            work::spawn(&self.shared)?;
-            self.shared.engine.replaced(token);
-            self.shared.lost_a_worker();
-        }
-        Ok(())
-    }
+fn renew_step(shared: &Arc<Shared>, renewer: &mut Renewer) -> Result<Next> {
+    renewer.step(&shared.engine)?;
+    replace_hung_threads(shared)?;
+    Ok(Next::Rest(ms(renewer.pause_ms(&shared.engine))))
 }
 
-// What was committed elsewhere, what is due by now, and ends that nobody leads.
+fn replace_hung_threads(shared: &Arc<Shared>) -> Result<()> {
+    while let Some(token) = shared.engine.hangs() {
+        work::spawn(shared)?;
+        shared.engine.replaced(token);
+        shared.lost_a_worker();
+    }
+    Ok(())
+}
+
 fn pulse_step(shared: &Arc<Shared>, generation: &mut u64) -> Result<Next> {
-    let engine = &shared.engine;
-    let now = engine.store.generation();
-    // Who cannot see whether others have committed looks as if they had: what is due does not wait
-    // for it.
-    if now.as_ref().map_or(true, |&now| std::mem::replace(generation, now) != now) {
-        engine.ring();
-    }
-    engine.hand_back_stale();
-    if engine.lingers() {
-        engine.lead()?;
-    }
-    now?;
-    engine.wait_for_linger(WATCH);
+    shared.engine.beat(generation)?;
+    shared.engine.wait_for_linger(WATCH);
     Ok(Next::Now)
-}
-
-/// Takes back what vanished holders held, but not right after a time in which nobody could write:
-/// who could not renew then is not gone.
-struct Reaper {
-    shared: Arc<Shared>,
-    last_good_ms: i64,
-    not_before_ms: i64,
-}
-
-impl Reaper {
-    fn new(shared: &Arc<Shared>) -> Reaper {
-        let last_good_ms = shared.engine.env.mono_ms();
-        Reaper { shared: shared.clone(), last_good_ms, not_before_ms: 0 }
-    }
-
-    fn step(&mut self) -> Result<Next> {
-        let engine = &self.shared.engine;
-        let renewal = engine.settings.lease_ms / 3;
-        let every = (renewal / 2).clamp(20, 1_000);
-        // A lock that could be taken proves its process gone, whatever the time.
-        engine.store.sweep()?;
-        let watch = engine.store.watch(engine.process)?;
-        if watch.others_hold || watch.to_take_back {
-            // Waits as a renewal would: a long wait, or an error before, is a gap.
-            engine.store.touch()?;
-            let now = engine.env.mono_ms();
-            if now - self.last_good_ms > renewal.max(2 * every) {
-                self.not_before_ms = now + renewal;
-            }
-        }
-        let now = engine.env.mono_ms();
-        if watch.to_take_back {
-            engine.reap(now < self.not_before_ms)?;
-        }
-        self.last_good_ms = now;
-        Ok(Next::Rest(Duration::from_millis(every.unsigned_abs())))
-    }
 }
 
 /// Starts a loop on a thread of its own.

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use super::round::Care;
 use super::tx::Tx;
 use super::writer::Answering;
+pub(crate) use super::writer::faults::{Fault, Point};
 use super::{SqliteStore, audit, enqueue, order, pause, process, round, settle};
 use crate::error::Result;
 use crate::model::id::{JobNo, LaneNo, ProcessNo, SendNo};
@@ -70,6 +71,18 @@ impl SqliteStore {
         let mut found = self.read(audit::audit).expect("every audit can be asked");
         found.retain(|finding| finding.count > 0);
         found
+    }
+
+    /// The `k`-th time (from 0) that the writer passes `at`, `fault` happens.
+    pub(crate) fn order_fault(&self, at: Point, k: u32, fault: Fault) {
+        self.writer.faults.order(at, k, fault);
+    }
+
+    /// Takes back what was ordered and has not happened; whether all of it has.
+    pub(crate) fn end_faults(&self) -> bool {
+        let all_met = self.writer.faults.all_met();
+        self.writer.faults.clear();
+        all_met
     }
 
     /// Something to be done on the write connection, outside any transaction.

@@ -1,0 +1,159 @@
+//! Whole engines in virtual time: several processes on one real file, stepped from one thread in an
+//! order that a seed chooses, with everything that can happen to a process, a file, a clock and a
+//! provider. The steps, the store and its only write path are the real ones. After every step the
+//! file is sound and nothing is lost, done twice or sent twice; once nothing disturbs any more,
+//! everything comes to its end.
+//!
+//! `LANEBOX_SEED` and `LANEBOX_OPS` choose the first seed and how many steps are made in all; a
+//! failure prints the line that repeats it.
+//!
+//! A new kind of work joins in `work`, a new fault in `faults`, a new rule in `oracle`; what needs
+//! more than a few lines gets a file of its own.
+
+mod drive;
+mod faults;
+mod fence;
+mod mortal;
+mod oracle;
+mod outside;
+mod people;
+mod process;
+mod report;
+mod work;
+mod world;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use crate::model::send::ability::Abilities;
+use report::Report;
+use world::World;
+
+const LEASE_MS: i64 = 10_000;
+const TIMEOUT_MS: i64 = 1_000;
+const SETTLE_MS: i64 = 500;
+const PATIENCE_MS: i64 = 60_000;
+
+/// How deep steps of others may lie in a step.
+const NESTING: usize = 3;
+
+/// Steps of one world, before it comes to rest.
+const STEPS: u64 = 200;
+
+const DEFAULT_STEPS: u64 = 4_000;
+
+/// What the files must have come to, and what the outside must have done, over all seeds.
+const MUST_SEE: [&str; 40] = [
+    "job done",
+    "job dead",
+    "job vetoed",
+    "job operator",
+    "job expired",
+    "job given_up",
+    "waiting",
+    "unknown",
+    "parked",
+    "attempt failed",
+    "attempt lost",
+    "attempt postponed",
+    "attempt handed_back",
+    "attempt unknown",
+    "attempt dead",
+    "delivery job",
+    "delivery routed",
+    "delivery skipped",
+    "delivery retry",
+    "delivery dead",
+    "try intended",
+    "try accepted",
+    "try rejected",
+    "try unknown",
+    "try not_found",
+    "try send_again",
+    "try given_up",
+    "try called again",
+    "try after rejected",
+    "try after abandoned",
+    "try after order",
+    "notice job.dead",
+    "notice delivery.dead",
+    "notice send.unknown",
+    "a request vanishes",
+    "a request is delayed",
+    "an answer is lost",
+    "a repeat is recognised",
+    "an end came too late",
+    "a renewal came too late",
+];
+
+/// What the provider can do differs by seed: neither lookup nor dedupe, one of them, both.
+fn abilities(seed: u64) -> Abilities {
+    Abilities {
+        timeout_ms: TIMEOUT_MS,
+        patience_ms: PATIENCE_MS,
+        lookup_settle_ms: (seed & 1 == 1).then_some(SETTLE_MS),
+        dedupe_ms: (seed & 2 == 2).then_some(600_000),
+    }
+}
+
+fn run(seed: u64) -> Report {
+    let world = World::new(seed, abilities(seed));
+    while world.start_missing() {}
+    for step in 0..STEPS {
+        if world.has_failed() {
+            break;
+        }
+        world.note(&format!("step {step}"));
+        world.turn();
+        world.bury();
+        world.check();
+        if step % 10 == 9 {
+            world.see_states();
+        }
+    }
+    if !world.has_failed() {
+        world.settle();
+    }
+    world.report()
+}
+
+#[test]
+fn whatever_happens_nothing_is_lost_done_twice_or_left() {
+    let first = setting("LANEBOX_SEED").unwrap_or(1);
+    let worlds = setting("LANEBOX_OPS").unwrap_or(DEFAULT_STEPS).div_ceil(STEPS);
+    let (mut seen, mut failed) = (BTreeMap::new(), Vec::new());
+    for seed in first..first + worlds {
+        let report = run(seed);
+        if let Some(why) = report.failure() {
+            let replay = format!(
+                "LANEBOX_SEED={seed} LANEBOX_OPS=1 cargo test --all-features --lib sim::whatever"
+            );
+            failed.push(format!("{why}\nreplay: {replay}"));
+        }
+        for (what, times) in report.seen {
+            *seen.entry(what).or_insert(0) += times;
+        }
+    }
+    let passed = worlds - u64::try_from(failed.len()).expect("few");
+    let mut err = std::io::stderr();
+    writeln!(err, "met: {seen:?}\n{passed} passed, {} failed", failed.len()).expect("a line");
+    let (all, failures) = (failed.join("\n\n"), failed.len());
+    assert!(failed.is_empty(), "{all}\n{passed} passed, {failures} failed");
+    let must = faults::MUST_MEET.iter().chain(&MUST_SEE);
+    let missing: Vec<_> = must.filter(|what| !seen.contains_key(**what)).collect();
+    assert!(worlds * STEPS < DEFAULT_STEPS || missing.is_empty(), "never met: {missing:?}");
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    for seed in [3, 6] {
+        let (once, twice) = (run(seed), run(seed));
+        assert_eq!(once.trace(), twice.trace(), "seed {seed}");
+        assert_eq!(once.seen, twice.seen, "seed {seed}");
+    }
+    assert_ne!(run(3).trace(), run(6).trace(), "another seed is another run");
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
