@@ -13,7 +13,8 @@ use crate::store::bus::{Dispatched, Made, Next, Suspect};
 const DIED_ALONE: &str = "its process died while this route ran with nothing beside it";
 
 const SUSPECT_TAKE: &str = "UPDATE lanebox_consumer SET alone = ?5, holder = ?6 WHERE id = ?1 AND position = ?2 AND generation = ?3 \
-     AND state = 'active' AND routing = ?4 AND alone IS NULL AND holder IS NULL";
+     AND state = 'active' AND routing = ?4 AND alone IS NULL AND holder IS NULL \
+     AND EXISTS (SELECT 1 FROM lanebox_process p WHERE p.id = ?6 AND p.gone = 0)";
 const SUSPECT_DROP: &str = "UPDATE lanebox_consumer SET alone = NULL, holder = NULL WHERE id = ?1 AND holder = ?2 AND alone = ?3";
 const SUSPECT_PASS: &str = "UPDATE lanebox_consumer SET position = ?4, routing = NULL, alone = NULL WHERE id = ?1 AND position = ?2 AND generation = ?3 \
      AND state = 'active' AND routing = ?4 AND holder IS NULL";

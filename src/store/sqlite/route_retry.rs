@@ -12,9 +12,10 @@ use crate::store::bus::{Dispatched, Due, Made};
 const DIED_TWICE: &str = "its process died twice while it was tried again";
 
 // A mark repeats everything that was decided on: another process may have run it and put it off
-// meanwhile.
+// meanwhile. Who was marked gone takes nothing: nobody would ever free it again.
 const RETRY_TAKE: &str = "UPDATE lanebox_delivery SET marks = marks + 1, holder = ?7 WHERE consumer = ?1 AND event = ?2 AND state = 'retry' \
      AND series = ?3 AND attempts = ?4 AND marks = ?5 AND next_at = ?6 AND holder IS NULL \
+     AND EXISTS (SELECT 1 FROM lanebox_process p WHERE p.id = ?7 AND p.gone = 0) \
      AND EXISTS (SELECT 1 FROM lanebox_consumer c WHERE c.id = ?1 AND c.generation = ?8 AND c.state = 'active')";
 const RETRY_HELD: &str = "SELECT 1 FROM lanebox_delivery d JOIN lanebox_consumer c ON c.id = d.consumer WHERE d.consumer = ?1 AND d.event = ?2 \
      AND d.state = 'retry' AND d.series = ?3 AND d.attempts = ?4 AND d.marks = ?5 AND d.holder IS ?6 AND c.generation = ?7 AND c.state = 'active'";

@@ -263,3 +263,41 @@ fn one_delivery_that_cannot_be_written_fails_alone() {
     assert_eq!(jobs(&scratch), 3);
     scratch.assert_sound();
 }
+
+// A loop may look once more while its process says goodbye: nobody would free what it takes then.
+#[test]
+fn who_has_left_takes_nothing_with_it() {
+    let scratch = Scratch::new();
+    let failed = Count::default();
+    let once = move |_: &Event| match failed.up() {
+        1 => Err("no such agent".into()),
+        _ => Ok(vec![turn()]),
+    };
+    let mut leaves = Process::start(&scratch, vec![route("drain", "*", once)]);
+    leaves.publish([event("a.b")]);
+    let _at = leaves.rest();
+    scratch.clock.advance(3_600_000);
+    leaves.store.leave(leaves.no).expect("left");
+    let _nothing_or_refused = leaves.try_pass();
+    scratch.assert_sound();
+    let mut stays = Process::start(&scratch, vec![route("drain", "*", one_turn)]);
+    stays.drain();
+    assert_eq!(deliveries(&scratch), ["drain 1 routed"]);
+    scratch.assert_sound();
+}
+
+#[test]
+fn who_has_left_takes_no_suspect_either() {
+    let scratch = Scratch::new();
+    let start = || Process::start(&scratch, vec![route("drain", "*", one_turn), consume("a", "*")]);
+    let mut leaves = start();
+    leaves.publish([event("a.b")]);
+    scratch.run("UPDATE lanebox_consumer SET routing = 1 WHERE key = 'drain'");
+    assert_eq!(leaves.pass(), Step::Again, "the front has moved, the suspect waits");
+    leaves.store.leave(leaves.no).expect("left");
+    let _nothing_or_refused = leaves.try_pass();
+    scratch.assert_sound();
+    start().drain();
+    assert_eq!(deliveries(&scratch), ["a 1 job", "drain 1 routed"]);
+    scratch.assert_sound();
+}

@@ -69,4 +69,10 @@ WHERE c.generation = 1 AND e.duplicate_of IS NULL AND EXISTS (SELECT 1 FROM lane
         sentence: "who holds a consumer has marked a range",
         sql: "SELECT key FROM lanebox_consumer WHERE holder IS NOT NULL AND routing IS NULL",
     },
+    Audit {
+        name: "held_by_who_is_gone",
+        sentence: "whoever holds a consumer or a delivery is not gone",
+        sql: "SELECT c.key FROM lanebox_consumer c JOIN lanebox_process p ON p.id = c.holder WHERE p.gone = 1 \
+UNION ALL SELECT d.event FROM lanebox_delivery d JOIN lanebox_process p ON p.id = d.holder WHERE p.gone = 1",
+    },
 ];

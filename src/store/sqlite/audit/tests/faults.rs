@@ -77,6 +77,10 @@ pub(super) const FAULTS: &[(&str, &str)] = &[
     ("passed_without_delivery", "DELETE FROM lanebox_delivery WHERE event = 2"),
     ("holder_without_range", "UPDATE lanebox_consumer SET holder = 1"),
     (
+        "held_by_who_is_gone",
+        "UPDATE lanebox_consumer SET routing = 9, holder = 1; UPDATE lanebox_process SET gone = 1",
+    ),
+    (
         "two_undecided",
         "INSERT INTO lanebox_send_try(send, n, key, channel, recipient_hmac, recipient_mask, hash, state, job, token, intended_at, after) \
          VALUES (1, 2, randomblob(16), 1, randomblob(32), 'a', randomblob(32), 'intended', 7, 31, 0, 'rejected')",
