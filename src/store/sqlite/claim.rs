@@ -1,13 +1,13 @@
 //! Claim: takes what is due for this process, at most one job per lane, orgs in turn, inside every
 //! cap.
 
+mod candidate;
 mod walk;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use rusqlite::params;
-use rusqlite::types::ValueRef;
 
 use super::again;
 use super::cancel;
@@ -21,14 +21,12 @@ use crate::error::{Error, Result};
 use crate::model::id::{Held, KindNo, OrgNo, ProcessNo, Token};
 use crate::model::verdict::CancelReason;
 use crate::store::jobs::{Ask, Claimed};
+use candidate::{Candidate, Written};
 use walk::Walk;
 
 const RUNNING_ALL: &str = "SELECT kind, org, process, alone FROM lanebox_running";
 const COUNTER_GET: &str = "SELECT token, org, cap, paused FROM lanebox_counter WHERE one = 1";
 const COUNTER_SET: &str = "UPDATE lanebox_counter SET token = ?1, org = ?2 WHERE one = 1";
-// Most candidates were never tried: what is remembered of tries is a second look.
-const JOB_TAKE: &str = "SELECT j.uuid, j.version, j.lane, j.subject, j.max_attempts, j.expires_at, j.source_event, j.consumer, j.ordinal, j.payload, t.id \
-     FROM lanebox_job j LEFT JOIN lanebox_tried t ON t.id = j.id WHERE j.id = ?1";
 const RUNNING_FIRST: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, max_attempts) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const RUNNING_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
@@ -49,13 +47,6 @@ struct Counter {
     org: OrgNo,
     cap: usize,
     paused: bool,
-}
-
-/// A candidate as it was written and tried before.
-struct Waiting {
-    claimed: Claimed,
-    expires_at: Option<i64>,
-    tried: Option<row::TriedRow>,
 }
 
 /// What became of a candidate.
@@ -89,7 +80,7 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
             taking.take(&mut walk, suspect)?;
         }
         // This process runs empty for a suspect that has waited long enough.
-        Some(suspect) if suspect.run_at + ask.suspect_wait_ms <= tx.now => {
+        Some(suspect) if suspect.place.run_at + ask.suspect_wait_ms <= tx.now => {
             return Ok((Vec::new(), false));
         }
         _ => {
@@ -144,36 +135,48 @@ impl Taking<'_, '_> {
         Ok(())
     }
 
-    fn take(&mut self, walk: &mut Walk, candidate: Place) -> Result<()> {
+    fn take(&mut self, walk: &mut Walk, candidate: Candidate) -> Result<()> {
+        let Candidate { place, written } = candidate;
         let ahead = self.claimed.len() >= self.ask.idle;
-        match self.try_take(&candidate, walk.name_of(candidate.org), ahead)? {
+        let taken = match written {
+            Some(written) => self.try_take(&place, written, walk.name_of(place.org), ahead)?,
+            None => {
+                unready(self.tx, &place)?;
+                Taken::Gone
+            }
+        };
+        match taken {
             Taken::Yes(claimed) => {
                 self.token = claimed.held.token.0;
                 self.claimed.push(*claimed);
-                walk.took(self.tx, &candidate)?;
+                walk.took(self.tx, &place)?;
             }
-            Taken::NotAhead => walk.close(&candidate),
+            Taken::NotAhead => walk.close(&place),
             Taken::Gone => {}
         }
         Ok(())
     }
 
-    fn try_take(&self, candidate: &Place, org: Arc<str>, ahead: bool) -> Result<Taken> {
+    fn try_take(
+        &self,
+        candidate: &Place,
+        written: Written,
+        org_name: Arc<str>,
+        ahead: bool,
+    ) -> Result<Taken> {
         let tx = self.tx;
-        let id = candidate.id;
-        let Some(Waiting { claimed, expires_at, tried }) = self.read(candidate, org)? else {
-            unready(tx, candidate)?;
-            return Ok(Taken::Gone);
-        };
+        let (id, expires_at) = (candidate.id, written.expires_at);
+        let tried = if written.was_tried { row::tried(tx, id)? } else { None };
         let sent = tried.as_ref().is_some_and(|tried| tried.sent);
         if expires_at.is_some_and(|at| at <= tx.now) && !sent {
             // One of this claim's candidates, so it waits and is cancelled now.
             let _now = cancel::cancel(tx, id, CancelReason::Expired)?;
             return Ok(Taken::Gone);
         }
-        if ahead && claimed.max_attempts == 1 {
+        if ahead && written.max_attempts == 1 {
             return Ok(Taken::NotAhead);
         }
+        let claimed = self.claimed(candidate, written, org_name, tried.as_ref());
         if tried.is_some() {
             // Before the insert: a keeper's own row would stop it (trigger).
             row::leave_tried(tx, id)?;
@@ -194,48 +197,39 @@ impl Taking<'_, '_> {
         Ok(Taken::Yes(Box::new(claimed)))
     }
 
-    fn read(&self, candidate: &Place, org_name: Arc<str>) -> Result<Option<Waiting>> {
+    fn claimed(
+        &self,
+        candidate: &Place,
+        written: Written,
+        org_name: Arc<str>,
+        tried: Option<&row::TriedRow>,
+    ) -> Claimed {
         let Place { id: job, org, kind, .. } = *candidate;
-        let token = Token(self.token + 1);
-        let found = self.tx.one(JOB_TAKE, [job], |row| {
-            let held = Held {
-                job,
-                token,
-                process: self.ask.process,
-                org,
-                lane: row.get(2)?,
-                started_at: self.tx.now,
-                series: 1,
-                attempts: 1,
-                lost: 0,
-            };
-            let claimed = Claimed {
-                held,
-                id: row.get(0)?,
-                org_name,
-                kind,
-                version: row.get(1)?,
-                subject: row.get(3)?,
-                max_attempts: row.get(4)?,
-                source_event: row.get(6)?,
-                consumer: row.get(7)?,
-                ordinal: row.get(8)?,
-                payload: row.get::<_, Option<String>>(9)?.unwrap_or_default(),
-                lease_until: self.tx.mono + self.ask.lease_ms,
-            };
-            let waits = row.get_ref(10)? != ValueRef::Null;
-            Ok((Waiting { claimed, expires_at: row.get(5)?, tried: None }, waits))
-        })?;
-        let Some((mut waiting, waits)) = found else {
-            return Ok(None);
+        let held = Held {
+            job,
+            token: Token(self.token + 1),
+            process: self.ask.process,
+            org,
+            lane: written.lane,
+            started_at: self.tx.now,
+            series: tried.map_or(1, |tried| tried.series),
+            attempts: tried.map_or(0, |tried| tried.attempts) + 1,
+            lost: tried.map_or(0, |tried| tried.lost),
         };
-        if waits && let Some(tried) = row::tried(self.tx, job)? {
-            let held = &mut waiting.claimed.held;
-            (held.series, held.attempts, held.lost) =
-                (tried.series, tried.attempts + 1, tried.lost);
-            waiting.tried = Some(tried);
+        Claimed {
+            held,
+            id: written.id,
+            org_name,
+            kind,
+            version: written.version,
+            subject: written.subject,
+            max_attempts: written.max_attempts,
+            source_event: written.source_event,
+            consumer: written.consumer,
+            ordinal: written.ordinal,
+            payload: written.payload,
+            lease_until: self.tx.mono + self.ask.lease_ms,
         }
-        Ok(Some(waiting))
     }
 
     // The belt: if the schema says that the lane is occupied, only this candidate is left out.

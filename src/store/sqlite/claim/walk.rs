@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rusqlite::params;
 
 use super::Running;
+use super::candidate::{self, Candidate};
 use crate::error::Result;
 use crate::model::id::{JobNo, KindNo, OrgNo};
 use crate::store::jobs::Ask;
@@ -17,8 +18,9 @@ const KIND_LOOP: &str =
     "SELECT kind FROM lanebox_ready WHERE alone = ?1 AND kind > ?2 ORDER BY kind LIMIT 1";
 const KIND_GET: &str = "SELECT cap, paused, owed FROM lanebox_kind WHERE id = ?1";
 // A scalar comparison: (kind, org) > (?, ?) looks the same in the plan and walks the whole bucket.
-const ORG_LOOP: &str = "SELECT org, priority, run_at, id FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org > ?3 ORDER BY org, priority, run_at, id LIMIT 1";
-const BUCKET: &str = "SELECT priority, run_at, id FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org = ?3 ORDER BY priority, run_at, id LIMIT ?4";
+const ORG_LOOP: &str = "SELECT org FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org > ?3 ORDER BY org LIMIT 1";
+const BUCKET_HAS: &str =
+    "SELECT 1 FROM lanebox_ready WHERE alone = ?1 AND kind = ?2 AND org = ?3 LIMIT 1";
 const ORG_GET: &str = "SELECT cap, paused, name FROM lanebox_org WHERE id = ?1";
 const KIND_OWED: &str = "UPDATE lanebox_kind SET owed = ?2 WHERE id = ?1";
 
@@ -31,14 +33,14 @@ struct Line {
     stored_owed: Option<OrgNo>,
     owed: Option<OrgNo>,
     short: bool,
-    /// The next org of the circle that has something of this kind, and its head.
-    next: Option<(OrgNo, Place)>,
+    /// The next org of the circle that has something of this kind.
+    next: Option<OrgNo>,
 }
 
 /// What is ready of one kind in one org, as far as it was read.
 #[derive(Default)]
 struct Bucket {
-    rows: VecDeque<Place>,
+    rows: VecDeque<Candidate>,
     ended: bool,
 }
 
@@ -132,7 +134,7 @@ impl Walk {
     }
 
     /// The next candidate, if there is one; `left` is how many the caller still wants.
-    pub(super) fn next(&mut self, tx: &Tx<'_>, left: usize) -> Result<Option<Place>> {
+    pub(super) fn next(&mut self, tx: &Tx<'_>, left: usize) -> Result<Option<Candidate>> {
         loop {
             let org = match self.turn {
                 Turn::Circle { .. } => match self.next_org(tx)? {
@@ -161,11 +163,11 @@ impl Walk {
         }
     }
 
-    // The nearest org of the circle that has something; its heads become buckets, and the pointers
-    // move on.
+    // The nearest org of the circle that has something; it gets its buckets, and the pointers move
+    // on.
     fn next_org(&mut self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
         loop {
-            let nearest = self.lines.iter().filter_map(|line| Some(line.next?.0)).min();
+            let nearest = self.lines.iter().filter_map(|line| line.next).min();
             let wrapped = matches!(self.turn, Turn::Circle { wrapped: true });
             let org = match nearest {
                 Some(org) if self.visits_left > 0 && !(wrapped && org > self.from) => org,
@@ -180,11 +182,8 @@ impl Walk {
             self.visited = org;
             self.seen.push(org);
             for i in 0..self.lines.len() {
-                if let Some((at, head)) = self.lines[i].next
-                    && at == org
-                {
-                    let bucket = Bucket { rows: VecDeque::from([head]), ended: false };
-                    self.buckets.insert((self.lines[i].kind, org), bucket);
+                if self.lines[i].next == Some(org) {
+                    self.buckets.insert((self.lines[i].kind, org), Bucket::default());
                     self.lines[i].next = self.first_after(tx, self.lines[i].kind, org)?;
                 }
             }
@@ -199,44 +198,31 @@ impl Walk {
         Ok(())
     }
 
-    fn first_after(
-        &self,
-        tx: &Tx<'_>,
-        kind: KindNo,
-        after: OrgNo,
-    ) -> Result<Option<(OrgNo, Place)>> {
-        tx.one(ORG_LOOP, params![self.alone, kind, after], |row| {
-            let org = row.get(0)?;
-            Ok((org, self.place(kind, org, row.get(1)?, row.get(2)?, row.get(3)?)))
-        })
-    }
-
-    fn place(&self, kind: KindNo, org: OrgNo, priority: i64, run_at: i64, id: JobNo) -> Place {
-        Place { id, org, kind, lane: None, priority, run_at, alone: self.alone }
+    fn first_after(&self, tx: &Tx<'_>, kind: KindNo, after: OrgNo) -> Result<Option<OrgNo>> {
+        tx.one(ORG_LOOP, params![self.alone, kind, after], |row| row.get(0))
     }
 
     // The best head of the org's open kinds whose turn it is.
-    fn best_of(&mut self, tx: &Tx<'_>, org: OrgNo, left: usize) -> Result<Option<Place>> {
+    fn best_of(&mut self, tx: &Tx<'_>, org: OrgNo, left: usize) -> Result<Option<Candidate>> {
         if self.room_of(tx, org)? <= 0 {
             return Ok(None);
         }
-        let mut best: Option<(usize, Place)> = None;
+        let mut best: Option<(usize, Order)> = None;
         for i in 0..self.lines.len() {
             if self.lines[i].room.is_some_and(|room| room <= 0) || !self.may_serve(tx, i, org)? {
                 continue;
             }
             if let Some(head) = self.head(tx, i, org, left)?
-                && best.is_none_or(|(_, b)| order(&head) < order(&b))
+                && best.is_none_or(|(_, best)| head < best)
             {
                 best = Some((i, head));
             }
         }
-        let Some((chosen, head)) = best else {
+        let Some((chosen, _)) = best else {
             return Ok(None);
         };
         let bucket = self.buckets.get_mut(&(self.lines[chosen].kind, org));
-        bucket.expect("its head was read").rows.pop_front();
-        Ok(Some(head))
+        Ok(bucket.expect("its head was read").rows.pop_front())
     }
 
     // A kind that a full cap made an org wait for is nobody else's while that org can be served.
@@ -246,7 +232,7 @@ impl Walk {
         let Some(owed) = owed else {
             return Ok(true);
         };
-        let waits = tx.has(BUCKET, params![self.alone, self.lines[i].kind, owed, 1])?;
+        let waits = tx.has(BUCKET_HAS, params![self.alone, self.lines[i].kind, owed])?;
         if waits && self.room_of(tx, owed)? > 0 {
             return Ok(false);
         }
@@ -254,7 +240,7 @@ impl Walk {
         Ok(true)
     }
 
-    fn head(&mut self, tx: &Tx<'_>, i: usize, org: OrgNo, left: usize) -> Result<Option<Place>> {
+    fn head(&mut self, tx: &Tx<'_>, i: usize, org: OrgNo, left: usize) -> Result<Option<Order>> {
         let kind = self.lines[i].kind;
         let live = self.buckets.values().filter(|bucket| !bucket.ended).count().max(1);
         let Some(bucket) = self.buckets.get_mut(&(kind, org)) else {
@@ -262,16 +248,10 @@ impl Walk {
         };
         if bucket.rows.is_empty() && !bucket.ended {
             // What was taken is deleted already, so the bucket's first rows are the next ones.
-            let most = left / live + 1;
-            let alone = self.alone;
-            let rows = tx.all(BUCKET, params![alone, kind, org, most], |row| {
-                let (priority, run_at, id) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(Place { id, org, kind, lane: None, priority, run_at, alone })
-            })?;
-            bucket.ended = rows.is_empty();
-            bucket.rows = rows.into();
+            bucket.rows = candidate::first(tx, self.alone, kind, org, left / live + 1)?;
+            bucket.ended = bucket.rows.is_empty();
         }
-        Ok(bucket.rows.front().copied())
+        Ok(bucket.rows.front().map(|head| order(&head.place)))
     }
 
     fn room_of(&mut self, tx: &Tx<'_>, org: OrgNo) -> Result<i64> {
@@ -326,7 +306,7 @@ impl Walk {
             Some(next) => Some(next),
             None => self.first_after(tx, kind, OrgNo(0))?,
         };
-        Ok(next.map(|(next, _)| next).filter(|&next| next != org))
+        Ok(next.filter(|&next| next != org))
     }
 
     /// The candidate waits, and what stands behind it with it.
@@ -352,6 +332,8 @@ impl Walk {
     }
 }
 
-fn order(place: &Place) -> (i64, i64, JobNo) {
+type Order = (i64, i64, JobNo);
+
+fn order(place: &Place) -> Order {
     (place.priority, place.run_at, place.id)
 }
