@@ -204,7 +204,9 @@ impl Rig {
                 let lease_until = self.model.mono + ask.lease_ms;
                 pass.claimed.push(Took { held, kind, max_attempts, lease_until });
             }
-            pass.next_due = self.model.next_due();
+            if pass.claimed.len() < ask.idle + ask.ahead {
+                pass.next_due = self.model.next_due();
+            }
         }
         self.said(Step::Round(round), Said::Round(pass))
     }
