@@ -13,7 +13,7 @@ use crate::store::sqlite::tx::Tx;
 // Most candidates were never tried: what is remembered of tries is a second look.
 const BUCKET: &str = "SELECT r.priority, r.run_at, r.id, j.uuid, j.version, j.lane, j.subject, j.max_attempts, j.expires_at, j.source_event, j.consumer, j.ordinal, j.payload, t.id \
      FROM lanebox_ready r LEFT JOIN lanebox_job j ON j.id = r.id LEFT JOIN lanebox_tried t ON t.id = r.id \
-     WHERE r.alone = ?1 AND r.kind = ?2 AND r.org = ?3 ORDER BY r.priority, r.run_at, r.id LIMIT ?4";
+     WHERE alone = ?1 AND r.kind = ?2 AND r.org = ?3 ORDER BY r.priority, r.run_at, r.id LIMIT ?4";
 
 /// A place in `ready`, and the job that stands there, if it is still there.
 pub(super) struct Candidate {
