@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::RwLock;
-
 use crate::engine::dispatcher::Dispatcher;
+use crate::engine::peers::Peers;
 use crate::engine::reactions::Reactions;
 use crate::engine::{Engine, Settings};
 use crate::env::Env;
@@ -46,7 +45,7 @@ struct Inner {
     env: Env,
     settings: Settings,
     hooks: Hooks,
-    engines: RwLock<Vec<std::sync::Weak<Engine>>>,
+    engines: Arc<Peers>,
 }
 
 /// Settings of a handle before it is opened.
@@ -143,7 +142,7 @@ impl Builder {
             lease_ms: ms(self.lease),
             suspect_wait_ms: ms(self.suspect_wait),
         };
-        let (store, hooks, engines) = (Arc::new(store), Hooks::default(), RwLock::default());
+        let (store, hooks, engines) = (Arc::new(store), Hooks::default(), Arc::default());
         Ok(Lanebox { inner: Arc::new(Inner { store, env, settings, hooks, engines }) })
     }
 
@@ -262,9 +261,7 @@ impl Lanebox {
     /// needed after a commit on a connection of the host's own; other processes see it within a
     /// moment by themselves.
     pub fn bell(&self) {
-        for engine in self.inner.engines.read().iter().filter_map(std::sync::Weak::upgrade) {
-            engine.ring();
-        }
+        self.inner.engines.ring();
     }
 
     pub(crate) fn store(&self) -> &SqliteStore {
@@ -302,12 +299,10 @@ impl Lanebox {
     fn start_as(&self, process: ProcessNo, mut reactions: Reactions) -> Result<Running> {
         let inner = &self.inner;
         let store: Arc<dyn Store> = inner.store.clone();
-        let engine = Engine::new(store, inner.env.clone(), process, inner.settings, &reactions)?;
+        let (env, settings, peers) = (inner.env.clone(), inner.settings, inner.engines.clone());
+        let engine = Engine::new(store, env, process, settings, &reactions, peers)?;
         let engine = Arc::new(engine);
-        let mut engines = inner.engines.write();
-        engines.retain(|engine| engine.strong_count() > 0);
-        engines.push(Arc::downgrade(&engine));
-        drop(engines);
+        inner.engines.join(&engine);
         let subscriptions = reactions.take_subscriptions();
         let dispatcher = Dispatcher::start(&*inner.store, process, subscriptions)?.0;
         let dispatch = crate::runtime::dispatch(engine.clone(), dispatcher);

@@ -42,6 +42,7 @@ CREATE TABLE lanebox_process (                    -- who holds leases and routin
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   uuid       BLOB NOT NULL UNIQUE CHECK (length(uuid) = 16),  -- names its lock file
   boot       TEXT NOT NULL,                       -- a lease of another boot has ended
+  os         BLOB NOT NULL CHECK (length(os) = 16),           -- with pid: the system's process; several rows of one die together
   pid        INTEGER NOT NULL,
   started_at INTEGER NOT NULL,
   gone       INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1))
@@ -68,6 +69,12 @@ CREATE TABLE lanebox_kind (
   max_postponed INTEGER NOT NULL DEFAULT 100 CHECK (max_postponed >= 0),
   owed          INTEGER REFERENCES lanebox_org(id)            -- the org that a full cap made wait first
 ) STRICT;
+
+CREATE TABLE lanebox_handles (                    -- which processes have code for which kinds
+  process INTEGER NOT NULL REFERENCES lanebox_process(id),
+  kind    INTEGER NOT NULL REFERENCES lanebox_kind(id),
+  PRIMARY KEY (process, kind)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lanebox_lane (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -6,6 +6,7 @@ pub(crate) mod ctx;
 pub(crate) mod desk;
 pub(crate) mod dispatcher;
 pub(crate) mod keep;
+pub(crate) mod peers;
 pub(crate) mod reactions;
 pub(crate) mod reaper;
 pub(crate) mod record;
@@ -25,9 +26,11 @@ use crate::env::Env;
 use crate::error::Result;
 use crate::model::id::{KindNo, ProcessNo};
 use crate::store::Store;
+use crate::store::processes::Announced;
 use bell::Bell;
 use channel::Channels;
 use desk::Desk;
+use peers::Peers;
 use reactions::{Handler, Reactions};
 
 /// How the engine of one process works.
@@ -55,20 +58,26 @@ pub(crate) struct Engine {
     pub(crate) pulse: Condvar,
     /// Wakes the loops: something was committed.
     pub(crate) bell: Bell,
+    pub(crate) peers: Arc<Peers>,
 }
 
 impl Engine {
-    /// Looks up the kinds that this process has code for.
+    /// Writes down the kinds that this process has code for.
     pub(crate) fn new(
         store: Arc<dyn Store>,
         env: Env,
         process: ProcessNo,
         settings: Settings,
         reactions: &Reactions,
+        peers: Arc<Peers>,
     ) -> Result<Engine> {
         let (mut handlers, mut names) = (HashMap::new(), HashMap::new());
-        for (name, handler) in reactions.handlers() {
-            let kind = store.kind(name)?;
+        let announced = reactions.handlers().map(|(name, handler)| Announced {
+            kind: name.to_owned(),
+            yields: handler.policy.yields,
+        });
+        let kinds = store.announce(process, announced.collect())?;
+        for (kind, (name, handler)) in kinds.into_iter().zip(reactions.handlers()) {
             handlers.insert(kind, handler.clone());
             names.insert(kind, name.to_owned());
         }
@@ -87,6 +96,7 @@ impl Engine {
             wake,
             pulse,
             bell,
+            peers,
         })
     }
 

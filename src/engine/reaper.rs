@@ -1,4 +1,4 @@
-//! Takes back what vanished holders held.
+//! Takes back what vanished holders held, and tells of work that nobody has code for.
 
 use crate::engine::Engine;
 use crate::error::Result;
@@ -37,6 +37,7 @@ impl Reaper {
         if watch.to_take_back {
             engine.reap(now < self.not_before_ms)?;
         }
+        engine.store.tell_unhandled()?;
         self.last_good_ms = now;
         Ok(every)
     }

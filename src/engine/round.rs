@@ -40,6 +40,7 @@ impl Engine {
             self.store.round(round)?.dispatched
         };
         if !leads {
+            self.peers.ring_others(self);
             self.ring();
         }
         dispatched.unwrap_or(Ok(Dispatched::default()))
@@ -62,6 +63,9 @@ impl Engine {
                 self.desk.lock().committed(now_us - from_us);
                 self.record_ends(&reports, &done.finished);
                 let dispatched = done.dispatched.take();
+                if !reports.is_empty() || dispatched.is_some() {
+                    self.peers.ring_others(self);
+                }
                 self.hand_out(done, want, now_us);
                 Ok(dispatched)
             }
@@ -119,6 +123,7 @@ impl Engine {
         }
         if !done.reaped.is_empty() || done.cascaded {
             self.hand_out(done, None, self.env.mono_us());
+            self.peers.ring_others(self);
             self.ring();
         }
         Ok(())

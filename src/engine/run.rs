@@ -55,6 +55,7 @@ impl Engine {
                 let took_us = self.env.mono_us() - busy.since_us;
                 self.record_ends(&[Report { finish: end, kind: claimed.kind, took_us }], &[ended]);
                 let goes_on = self.leave(claimed.held);
+                self.peers.ring_others(self);
                 self.ring();
                 goes_on
             }

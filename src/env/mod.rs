@@ -4,7 +4,7 @@
 mod clock;
 mod entropy;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use uuid::Uuid;
 
@@ -18,18 +18,23 @@ pub(crate) use entropy::Entropy;
 pub(crate) struct Env {
     clock: Arc<dyn Clock>,
     entropy: Arc<Entropy>,
+    os_process: Option<Uuid>,
 }
 
 impl Env {
     /// The machine's clock and the operating system's chance.
     pub(crate) fn system() -> Env {
-        Env { clock: Arc::new(SystemClock::new()), entropy: Arc::new(Entropy::from_system()) }
+        static OS_PROCESS: OnceLock<Uuid> = OnceLock::new();
+        let (clock, entropy) = (Arc::new(SystemClock::new()), Arc::new(Entropy::from_system()));
+        let os_process = *OS_PROCESS.get_or_init(|| entropy.uuid(clock.now_ms()));
+        Env { clock, entropy, os_process: Some(os_process) }
     }
 
-    /// A clock and a seed of the caller's: the same ones repeat a run.
+    /// A clock and a seed of the caller's: the same ones repeat a run. Each holder of leases is as
+    /// if in a process of its own.
     #[cfg(test)]
     pub(crate) fn new(clock: Arc<dyn Clock>, seed: u64) -> Env {
-        Env { clock, entropy: Arc::new(Entropy::seeded(seed)) }
+        Env { clock, entropy: Arc::new(Entropy::seeded(seed)), os_process: None }
     }
 
     /// Wall clock, milliseconds since 1970 UTC.
@@ -50,6 +55,11 @@ impl Env {
     /// Names the boot that the monotonic clock belongs to.
     pub(crate) fn boot(&self) -> &str {
         self.clock.boot()
+    }
+
+    /// Names the operating system's process that a new holder of leases is in.
+    pub(crate) fn os_process(&self) -> Uuid {
+        self.os_process.unwrap_or_else(|| self.uuid())
     }
 
     /// A new UUIDv7 whose time is the wall clock's.

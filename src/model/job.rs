@@ -49,11 +49,12 @@ pub struct Policy {
     pub(crate) max_attempts: u32,
     pub(crate) backoff: Backoff,
     pub(crate) max_run_ms: i64,
+    pub(crate) yields: bool,
 }
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy { max_attempts: 10, backoff: Backoff::default(), max_run_ms: 600_000 }
+        Policy { max_attempts: 10, backoff: Backoff::default(), max_run_ms: 600_000, yields: false }
     }
 }
 
@@ -76,6 +77,14 @@ impl Policy {
     #[must_use]
     pub fn max_run(self, longest: Duration) -> Policy {
         Policy { max_run_ms: duration_ms(longest).max(1), ..self }
+    }
+
+    /// Gives its lane back while it waits to be tried again: what follows in the lane may overtake
+    /// it. Not unless said. It holds for the kind, in every process, from the start of the last
+    /// engine that handles it.
+    #[must_use]
+    pub fn yields(self) -> Policy {
+        Policy { yields: true, ..self }
     }
 }
 

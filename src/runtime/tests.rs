@@ -34,7 +34,9 @@ impl Scene {
         prepare(&store);
         let process = store.register().expect("a process");
         let settings = Settings { workers: 1, lease_ms: 3_000, suspect_wait_ms: 0 };
-        let engine = Engine::new(Arc::new(store), env, process, settings, reactions).expect("made");
+        let engine =
+            Engine::new(Arc::new(store), env, process, settings, reactions, Arc::default())
+                .expect("made");
         Scene { engine: Arc::new(engine), _dir: dir }
     }
 

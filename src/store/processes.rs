@@ -1,13 +1,21 @@
 //! The seam of processes: who holds leases, who is gone, and what others did to the store.
 
 use crate::error::Result;
-use crate::model::id::{ProcessNo, Token};
+use crate::model::id::{KindNo, ProcessNo, Token};
 
 /// Verbs on the processes that share a store.
 pub(crate) trait Processes {
     /// Registers a holder of leases; it counts as alive until it leaves or its operating system
     /// process ends.
     fn register(&self) -> Result<ProcessNo>;
+
+    /// Writes down what a process has code for, as long as it lives; the numbers of the kinds, in
+    /// their order.
+    fn announce(&self, process: ProcessNo, kinds: Vec<Announced>) -> Result<Vec<KindNo>>;
+
+    /// Tells a person of the kinds whose jobs have waited for longer than a deploy and that no
+    /// living process has code for; how many are new. Writes nothing if there is none.
+    fn tell_unhandled(&self) -> Result<usize>;
 
     /// An orderly end: what it still held may be taken at once.
     fn leave(&self, process: ProcessNo) -> Result<()>;
@@ -36,4 +44,12 @@ pub(crate) struct Watch {
     pub(crate) others_hold: bool,
     /// A lease is over, its holder is gone, or a lane is being cancelled.
     pub(crate) to_take_back: bool,
+}
+
+/// A kind that a process has code for, and what that code says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Announced {
+    pub(crate) kind: String,
+    /// It gives its lane back between two tries.
+    pub(crate) yields: bool,
 }

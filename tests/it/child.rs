@@ -122,6 +122,7 @@ fn plays_its_part() {
         "drain" => crate::drain::drain(file),
         "open existing" => crate::strangers::open_existing(file),
         "mortal" => crate::death::mortal(file),
+        "mortal twins" => crate::death::mortal_twins(file),
         "hold jobs" => crate::death::hold_jobs(file),
         "drain lanes" => crate::lanes::drain(file),
         "freeze" => crate::leases::freeze(file),

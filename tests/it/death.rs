@@ -39,6 +39,34 @@ pub fn mortal(path: &Path) {
     running.stop(LONG);
 }
 
+/// Part: the same with two engines, one for each kind. The poison writes down how many jobs run in
+/// its process, itself included, before it kills it.
+pub fn mortal_twins(path: &Path) {
+    let lanebox =
+        Lanebox::builder(path).workers(4).suspect_wait(Duration::ZERO).open().expect("a file");
+    let mine = path.to_owned();
+    let good = Reactions::new().on_kind("good", quick(), move |ctx| -> Answer {
+        let poison = "SELECT count(*) FROM lanebox_running r JOIN lanebox_kind k ON k.id = r.kind WHERE k.name = 'poison'";
+        while count(&mine, poison) > 0 && ctx.wait(Duration::from_millis(2)) {}
+        Ok(Outcome::Done)
+    });
+    let file = path.to_owned();
+    let poison = Reactions::new().on_kind("poison", quick(), move |_ctx| -> Answer {
+        // Time for the other engine to take something, if it does.
+        for _ in 0..100 {
+            rest();
+        }
+        let conn = rusqlite::Connection::open(&file)?;
+        conn.busy_timeout(LONG)?;
+        let sql = "INSERT INTO host (what) SELECT count(*) FROM lanebox_running";
+        conn.execute(sql, [])?;
+        std::process::abort();
+    });
+    let running = [good, poison].map(|one| lanebox.start(one).expect("started"));
+    until_all_ended(path);
+    drop(running);
+}
+
 /// Part: holds what it claims for ever.
 pub fn hold_jobs(path: &Path) {
     let lanebox = Lanebox::builder(path).workers(2).open().expect("a file");
@@ -77,6 +105,27 @@ fn e133_j44_r18_a_poison_job_ends_dead_with_its_notice_and_nobody_dies_for_it() 
     for id in beside.into_iter().chain(behind) {
         assert_eq!(scene.state(id), "done");
     }
+}
+
+#[test]
+fn e133_engines_of_one_process_run_empty_together_for_a_poison_job() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    scene.host_table();
+    let poison = enqueue(&lanebox, job("poison"));
+    let _beside: Vec<_> = (0..40).map(|_| enqueue(&lanebox, job("good"))).collect();
+    drop(lanebox);
+    let mut deaths = 0;
+    while !Child::start("mortal twins", &scene.path()).ended_well() {
+        deaths += 1;
+        assert!(deaths < 10, "the poison job does not end");
+    }
+    let beside = scene.host_rows();
+    assert_eq!((deaths, beside.len()), (4, 4));
+    assert_eq!(beside[2..], ["1", "1"], "alone in its process: {beside:?}");
+    assert_eq!(scene.see(poison).state, "dead");
+    let dead = "SELECT count(*) FROM lanebox_finished WHERE state = 'dead'";
+    assert_eq!((scene.number(dead, []), scene.finished()), (1, 41));
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lanebox::{Ctx, Lane, Lanebox, NewJob, Outcome, Reactions};
+use lanebox::{Backoff, Ctx, Lane, Lanebox, NewJob, Outcome, Policy, Reactions};
 
 use crate::child::Child;
 use crate::scene::{
-    Answer, Gate, LONG, Opens, Scene, enqueue, job, job_in, quick, rest, until_all_ended,
+    Answer, Gate, LONG, Opens, Scene, enqueue, job, job_in, quick, rest, until, until_all_ended,
 };
 
 /// Part: drains lanes, and writes down when each run began and ended.
@@ -84,6 +84,66 @@ fn e52_r33_a_failed_job_is_not_overtaken_in_its_lane() {
     let running = lanebox.start(reactions).expect("started");
     scene.until_ended(3);
     assert_eq!(*order.lock().expect("no panic"), ["1.1", "1.2", "1.3", "2.1", "3.1"]);
+    drop(running);
+}
+
+#[test]
+fn e52_a_kind_that_declares_to_yield_lets_its_lane_go_on_while_it_waits() {
+    for yields in [true, false] {
+        let scene = Scene::new();
+        let lanebox = scene.open();
+        let hour = Duration::from_secs(3_600);
+        let policy = Policy::default().backoff(Backoff::exponential(hour, hour));
+        let policy = if yields { policy.yields() } else { policy };
+        let reactions = Reactions::new()
+            .on_kind("note", policy, |_ctx| -> Answer { Err("503".into()) })
+            .on_kind("turn", quick(), |_ctx| -> Answer { Ok(Outcome::Done) });
+        let running = lanebox.start(reactions).expect("started");
+        let note = enqueue(&lanebox, job_in("note", "ann"));
+        until("it has failed once", || scene.see(note).error.is_some());
+        let next = enqueue(&lanebox, job_in("turn", "ann"));
+        let beside = enqueue(&lanebox, job_in("turn", "bob"));
+        scene.until_state(beside, "done");
+        if yields {
+            scene.until_state(next, "done");
+        }
+        assert_eq!(scene.state(next), if yields { "done" } else { "pending" });
+        assert_eq!(scene.state(note), "pending");
+        drop(running);
+    }
+}
+
+// The engine of the next job has nothing of its own that could wake it.
+#[test]
+fn r30_engines_of_one_handle_hand_a_lane_to_one_another() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    scene.host_table();
+    let gate = Gate::default();
+    let _opens = Opens(gate.clone());
+    let held = gate.clone();
+    let first = Reactions::new().on_kind("first", quick(), move |ctx| -> Answer {
+        held.wait();
+        if ctx.payload() == "1" {
+            ctx.finish_in(|conn| {
+                conn.execute("INSERT INTO host (what) VALUES ('1')", []).map(|_| ())
+            });
+        }
+        Ok(Outcome::Done)
+    });
+    let next = Reactions::new().on_kind("next", quick(), |_ctx| -> Answer { Ok(Outcome::Done) });
+    let running = [lanebox.start(first).expect("started"), lanebox.start(next).expect("started")];
+    for lane in ["0", "1"] {
+        let new = |kind: &str| NewJob::raw(kind, lane, Lane::of(lane)).org("acme");
+        let _jobs = lanebox.enqueue_all(vec![new("first"), new("next")]).expect("accepted");
+    }
+    gate.until_reached();
+    // Both have long looked for what they can do.
+    for _ in 0..50 {
+        rest();
+    }
+    gate.open();
+    scene.until_ended(4);
     drop(running);
 }
 

@@ -211,7 +211,7 @@ fn e56_jobs_that_fail_in_every_way_cost_the_others_nothing() {
 }
 
 #[test]
-fn e55_j42_an_unknown_kind_is_left_until_somebody_has_code_for_it() {
+fn e55_j42_r22_an_unknown_kind_is_left_and_told_of_until_somebody_has_code_for_it() {
     let scene = Scene::new();
     let lanebox = scene.open();
     let ok = |_ctx: &lanebox::Ctx<'_>| -> Answer { Ok(Outcome::Done) };
@@ -223,8 +223,16 @@ fn e55_j42_an_unknown_kind_is_left_until_somebody_has_code_for_it() {
     scene.until_ended(20);
     let seen = scene.see(future);
     assert_eq!((seen.state.as_str(), seen.attempts, seen.error), ("pending", 0, None));
+    let why = lanebox.explain(future).expect("an explanation").sentence;
+    assert!(why.contains("no running process has code for kind future"), "{why}");
+    // As if it had waited for longer than a deploy takes.
+    let sql = "UPDATE lanebox_ready SET run_at = run_at - 600001";
+    scene.sql().execute_batch(sql).expect("an older job");
+    let told = "SELECT count(*) FROM lanebox_notice WHERE kind = 'kind.unhandled' AND state = ?1";
+    crate::scene::until("a person is told", || scene.number(told, ["open"]) == 1);
     let other = scene.open();
     let newer = other.start(Reactions::new().on_kind("future", quick(), ok)).expect("started");
+    assert_eq!(scene.number(told, ["resolved"]), 1, "somebody has code for it");
     scene.until_state(future, "done");
     drop((running, newer));
 }

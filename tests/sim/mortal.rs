@@ -26,7 +26,7 @@ use crate::store::people::{
     ConsumerView, Diagnosis, EventDetail, EventView, Explanation, Filter, JobDetail, JobView,
     LaneView, NoticeView, Page, People, SendDetail, SendView, Stats, Trace,
 };
-use crate::store::processes::{Processes, Watch};
+use crate::store::processes::{Announced, Processes, Watch};
 use crate::store::sqlite::SqliteStore;
 
 /// Whether a process lives, and what it is in.
@@ -235,6 +235,8 @@ impl Processes for Mortal {
     verbs! {
         Processes:
         fn register() -> ProcessNo;
+        fn announce(process: ProcessNo, kinds: Vec<Announced>) -> Vec<KindNo>;
+        fn tell_unhandled() -> usize;
         fn leave(process: ProcessNo) -> ();
         fn sweep() -> bool;
         fn watch(me: ProcessNo) -> Watch;

@@ -69,7 +69,8 @@ impl Process {
         let settings = Settings { workers: WORKERS, lease_ms: LEASE_MS, suspect_wait_ms: 2_000 };
         reactions.check(LEASE_MS).expect("no mistakes");
         let no = store.register()?;
-        let engine = Arc::new(Engine::new(store.clone(), env, no, settings, &reactions)?);
+        let engine =
+            Arc::new(Engine::new(store.clone(), env, no, settings, &reactions, Arc::default())?);
         let subscriptions = reactions.take_subscriptions();
         let dispatcher = Dispatcher::start(&*store, no, subscriptions)?.0;
         Ok(Process {

@@ -3,6 +3,7 @@
 //! scenarios that the store alone can show.
 
 mod accepting;
+mod beside;
 mod caps;
 mod clock;
 mod cost;

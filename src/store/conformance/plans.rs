@@ -23,6 +23,8 @@ const MAY: &[(&str, &str)] = &[
     ("foreign.rs OURS", "the schema itself, once at the start"),
     ("process.rs PROCESS_LIVING", "an index of the processes that live"),
     ("front.rs LIVE_PATTERNS", "the patterns of the registered consumers"),
+    ("handles.rs BESIDE", "the processes that live, and only while a suspect waits"),
+    ("handles.rs UNHANDLED", "the kinds: as many as the program has"),
     ("look.rs ACTIVE", "an index of the active consumers"),
     ("reap.rs OTHERS_HOLD", "never more rows than the global cap"),
     ("reap.rs REAP_FIND", "never more rows than the global cap"),

@@ -12,7 +12,7 @@ const SOUND: &str = "
 INSERT INTO lanebox_kind(id, name) VALUES (1, 'turn'), (2, 'note');
 INSERT INTO lanebox_org(id, name) VALUES (2, 'acme');
 INSERT INTO lanebox_lane(id, org, name) VALUES (1, 2, 'ann'), (2, 2, 'bob'), (3, 2, 'eve');
-INSERT INTO lanebox_process(uuid, boot, pid, started_at) VALUES (randomblob(16), 'b', 1, 0);
+INSERT INTO lanebox_process(uuid, boot, os, pid, started_at) VALUES (randomblob(16), 'b', randomblob(16), 1, 0);
 UPDATE lanebox_counter SET token = 100;
 INSERT INTO lanebox_notice(id, org, kind, cause, severity, reason, next_step, ref_kind, ref_id, first_at, last_at)
   VALUES (1, 2, 'job.dead', 'x', 'warn', 'x', 'x', 'job', 1, 0, 0), (2, 2, 'job.dead', 'y', 'warn', 'x', 'x', 'job', 1, 0, 0);

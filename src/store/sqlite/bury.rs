@@ -3,6 +3,7 @@
 
 use rusqlite::params;
 
+use super::handles;
 use super::process::mark_gone;
 use super::tx::Tx;
 use crate::error::Result;
@@ -28,6 +29,7 @@ pub(super) fn bury(tx: &Tx<'_>, process: ProcessNo, died_in: Option<&InRoute>) -
         at.map_or((ConsumerNo(0), EventSeq(0)), |route| (route.consumer, route.event))
     };
     let (consumer, event) = died(Way::Alone);
+    handles::forget(tx, process)?;
     tx.run(ALONE_LEFT, params![process, consumer, event])?;
     let (consumer, event) = died(Way::Again);
     tx.run(RETRY_LEFT, params![process, consumer, event])?;

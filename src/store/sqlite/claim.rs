@@ -4,7 +4,7 @@
 mod candidate;
 mod walk;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rusqlite::params;
@@ -12,6 +12,7 @@ use rusqlite::params;
 use super::again;
 use super::cancel;
 use super::expire;
+use super::handles;
 use super::notify::{Notice, notify};
 use super::place::{Place, leave_line, unready};
 use super::promote;
@@ -20,7 +21,7 @@ use super::tx::Tx;
 use crate::error::{Error, Result};
 use crate::model::id::{Held, KindNo, OrgNo, ProcessNo, Token};
 use crate::model::verdict::CancelReason;
-use crate::store::jobs::{Ask, Claimed};
+use crate::store::jobs::{Ask, Claimed, Handled};
 use candidate::{Candidate, Written};
 use walk::Walk;
 
@@ -36,8 +37,9 @@ const RUNNING_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, ru
 #[derive(Debug, Default)]
 struct Running {
     all: usize,
-    mine: usize,
-    mine_alone: bool,
+    /// Who holds something, and who holds a suspect.
+    holders: BTreeSet<ProcessNo>,
+    alone: BTreeSet<ProcessNo>,
     of_kind: HashMap<KindNo, i64>,
     of_org: HashMap<OrgNo, i64>,
 }
@@ -68,22 +70,21 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
         Ok(Counter { token, org, cap: row.get(2)?, paused })
     })?;
     let counter = counter.expect("the counter row stays (trigger)");
-    let running = count(tx, ask.process)?;
+    let running = count(tx)?;
     let room = counter.cap.saturating_sub(running.all);
-    if counter.paused || room == 0 || running.mine_alone {
+    if counter.paused || room == 0 || holds(tx, ask.process, &running.alone)? {
         return Ok((Vec::new(), false));
     }
     let mut taking = Taking { tx, ask, token: counter.token, claimed: Vec::new() };
-    let mut walk = Walk::start(tx, ask, &running, counter.org, true)?;
-    match walk.next(tx, 1)? {
-        Some(suspect) if running.mine == 0 && ask.idle > 0 => {
+    let mut walk;
+    match suspect(tx, ask, &running, counter.org)? {
+        Suspect::Take(found) => {
+            let suspect;
+            (walk, suspect) = *found;
             taking.take(&mut walk, suspect)?;
         }
-        // This process runs empty for a suspect that has waited long enough.
-        Some(suspect) if suspect.place.run_at + ask.suspect_wait_ms <= tx.now => {
-            return Ok((Vec::new(), false));
-        }
-        _ => {
+        Suspect::RunEmpty => return Ok((Vec::new(), false)),
+        Suspect::Wait => {
             walk = Walk::start(tx, ask, &running, counter.org, false)?;
             taking.fill(&mut walk, room)?;
         }
@@ -96,14 +97,58 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
     Ok((taking.claimed, more))
 }
 
-fn count(tx: &Tx<'_>, me: ProcessNo) -> Result<Running> {
+/// What a suspect asks of this process.
+enum Suspect {
+    /// Nothing: there is none, or it waits for an idle process.
+    Wait,
+    /// It has waited long enough: nothing is taken, so that this process gets empty for it.
+    RunEmpty,
+    Take(Box<(Walk, Candidate)>),
+}
+
+// An engine counts with those beside it in its process of the system: what kills one kills all. So
+// does a suspect that only one of them has code for.
+fn suspect(tx: &Tx<'_>, ask: &Ask, running: &Running, from: OrgNo) -> Result<Suspect> {
+    if !Walk::has_suspects(tx)? {
+        return Ok(Suspect::Wait);
+    }
+    let mut walk = Walk::start(tx, ask, running, from, true)?;
+    if let Some(mine) = walk.next(tx, 1)? {
+        if ask.idle > 0 && !holds(tx, ask.process, &running.holders)? {
+            return Ok(Suspect::Take(Box::new((walk, mine))));
+        }
+        if mine.place.run_at + ask.suspect_wait_ms <= tx.now {
+            return Ok(Suspect::RunEmpty);
+        }
+    }
+    let beside = handles::beside(tx, ask.process)?;
+    let kinds = beside.into_iter().map(|kind| Handled { kind, short: false }).collect();
+    let theirs =
+        Walk::start(tx, &Ask { kinds, ..ask.clone() }, running, from, true)?.next(tx, 1)?;
+    let waited = theirs.is_some_and(|theirs| theirs.place.run_at + ask.suspect_wait_ms <= tx.now);
+    Ok(if waited { Suspect::RunEmpty } else { Suspect::Wait })
+}
+
+// Whether one of these is this process, or an engine beside it.
+fn holds(tx: &Tx<'_>, me: ProcessNo, among: &BTreeSet<ProcessNo>) -> Result<bool> {
+    for &holder in among {
+        if handles::die_together(tx, me, holder)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn count(tx: &Tx<'_>) -> Result<Running> {
     let mut running = Running::default();
     let rows: Vec<(KindNo, OrgNo, ProcessNo, bool)> =
         tx.all(RUNNING_ALL, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     for (kind, org, process, alone) in rows {
         running.all += 1;
-        running.mine += usize::from(process == me);
-        running.mine_alone |= process == me && alone;
+        running.holders.insert(process);
+        if alone {
+            running.alone.insert(process);
+        }
         *running.of_kind.entry(kind).or_default() += 1;
         *running.of_org.entry(org).or_default() += 1;
     }

@@ -31,6 +31,7 @@ mod foreign;
 mod front;
 mod gate;
 mod guard;
+mod handles;
 mod hold;
 mod host;
 mod inspect;

@@ -13,7 +13,7 @@ use crate::model::id::ProcessNo;
 use crate::store::bus::InRoute;
 
 const PROCESS_NEW: &str =
-    "INSERT INTO lanebox_process(uuid, boot, pid, started_at) VALUES (?1, ?2, ?3, ?4)";
+    "INSERT INTO lanebox_process(uuid, boot, os, pid, started_at) VALUES (?1, ?2, ?3, ?4, ?5)";
 const PROCESS_GONE: &str = "UPDATE lanebox_process SET gone = 1 WHERE id = ?1 AND gone = 0";
 const PROCESS_LIVING: &str = "SELECT id, uuid, boot FROM lanebox_process WHERE gone = 0";
 
@@ -131,8 +131,8 @@ pub(super) fn living(conn: &Connection) -> Result<Vec<Known>> {
 
 /// Writes the row of this process.
 pub(super) fn register(tx: &Tx<'_>, uuid: Uuid) -> Result<ProcessNo> {
-    let pid = i64::from(std::process::id());
-    tx.run(PROCESS_NEW, params![uuid.as_bytes(), tx.env.boot(), pid, tx.now])?;
+    let (os, pid) = (tx.env.os_process(), i64::from(std::process::id()));
+    tx.run(PROCESS_NEW, params![uuid.as_bytes(), tx.env.boot(), os.as_bytes(), pid, tx.now])?;
     Ok(ProcessNo(tx.last_row()))
 }
 

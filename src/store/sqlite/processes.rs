@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 
 use super::bury::bury;
 use super::process::{Alive, Known, Lock};
-use super::{SqliteStore, process, reap, renew};
+use super::{SqliteStore, handles, process, reap, renew};
 use crate::error::{Error, Result};
-use crate::model::id::{ProcessNo, Token};
-use crate::store::processes::{Processes, Watch};
+use crate::model::id::{KindNo, ProcessNo, Token};
+use crate::store::processes::{Announced, Processes, Watch};
 
 impl Processes for SqliteStore {
     fn register(&self) -> Result<ProcessNo> {
@@ -29,6 +29,18 @@ impl Processes for SqliteStore {
             return Err(error);
         }
         Ok(process)
+    }
+
+    fn announce(&self, process: ProcessNo, kinds: Vec<Announced>) -> Result<Vec<KindNo>> {
+        self.writer.write(move |tx| handles::announce(tx, process, &kinds))
+    }
+
+    fn tell_unhandled(&self) -> Result<usize> {
+        let now = self.env.now_ms();
+        match self.read(|conn| handles::someone_waits(conn, now))? {
+            true => self.writer.write(handles::tell),
+            false => Ok(0),
+        }
     }
 
     fn leave(&self, process: ProcessNo) -> Result<()> {

@@ -32,6 +32,7 @@ pub(super) const CHANGES: &[Refused] = &[
         &[
             ("uuid = x'00'", "length(uuid) = 16"),
             ("gone = 2", "gone IN (0, 1)"),
+            ("os = zeroblob(15)", "length(os) = 16"),
             ("uuid = zeroblob(16)", "UNIQUE constraint failed: lanebox_process.uuid"),
         ],
     ),

@@ -133,7 +133,7 @@ UNION ALL SELECT a.job FROM lanebox_attempt a JOIN lanebox_finished f ON f.id = 
     Audit {
         name: "suspect_not_alone",
         sentence: "a suspect runs with nothing beside it in its process",
-        sql: "SELECT process FROM lanebox_running GROUP BY process HAVING max(alone) = 1 AND count(*) > 1",
+        sql: "SELECT p.pid FROM lanebox_running r JOIN lanebox_process p ON p.id = r.process GROUP BY p.os, p.pid HAVING max(r.alone) = 1 AND count(*) > 1",
     },
     Audit {
         name: "attempts_over",

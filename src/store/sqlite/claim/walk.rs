@@ -74,6 +74,11 @@ pub(super) struct Walk {
 }
 
 impl Walk {
+    /// Whether a job is ready that may have killed its process.
+    pub(super) fn has_suspects(tx: &Tx<'_>) -> Result<bool> {
+        tx.has(KIND_LOOP, params![true, KindNo(0)])
+    }
+
     /// Begins behind the org that was served last, with the kinds that may run here.
     pub(super) fn start(
         tx: &Tx<'_>,

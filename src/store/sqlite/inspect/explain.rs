@@ -145,26 +145,34 @@ const PAUSES: &str = "SELECT c.paused, o.paused, o.name, k.paused, k.name, \
 FROM lanebox_job j CROSS JOIN lanebox_org o ON o.id = j.org CROSS JOIN lanebox_kind k ON k.id = j.kind CROSS JOIN lanebox_counter c \
 WHERE j.id = ?1";
 
+const HANDLED: &str = "SELECT EXISTS (SELECT 1 FROM lanebox_process p CROSS JOIN lanebox_handles h ON h.process = p.id \
+WHERE p.gone = 0 AND h.kind = (SELECT kind FROM lanebox_job WHERE id = ?1))";
+
+const CAN: &str = "it can be claimed, but";
+
+fn is_handled(conn: &Connection, no: i64) -> Result<bool> {
+    Ok(one(conn, HANDLED, [no], |row| row.get(0))?.unwrap_or(false))
+}
+
 // In the order in which a claim asks.
 fn ready(conn: &Connection, no: i64, job: &JobView) -> Result<Why> {
     let stopped = one(conn, PAUSES, [no], |row| {
         let is = |i| Ok::<_, rusqlite::Error>(row.get::<_, Option<bool>>(i)?.unwrap_or(false));
         let (org, kind): (String, String) = (row.get(2)?, row.get(4)?);
         let cap = |i| row.get::<_, Option<i64>>(i).map(Option::unwrap_or_default);
-        let can = "it can be claimed, but";
         Ok(if is(0)? {
-            Some(Why::of("pause", format!("{can} all claims are paused")))
+            Some(Why::of("pause", format!("{CAN} all claims are paused")))
         } else if is(1)? {
-            Some(Why::of("pause", format!("{can} org {org} is paused")).id(org))
+            Some(Why::of("pause", format!("{CAN} org {org} is paused")).id(org))
         } else if is(3)? {
-            Some(Why::of("pause", format!("{can} kind {kind} is paused")).id(kind))
+            Some(Why::of("pause", format!("{CAN} kind {kind} is paused")).id(kind))
         } else if is(5)? {
-            Some(Why::of("cap", format!("{can} {} jobs run already, the cap of the file", cap(8)?)))
+            Some(Why::of("cap", format!("{CAN} {} jobs run already, the cap of the file", cap(8)?)))
         } else if is(6)? {
-            let sentence = format!("{can} {} jobs of org {org} run already, its cap", cap(9)?);
+            let sentence = format!("{CAN} {} jobs of org {org} run already, its cap", cap(9)?);
             Some(Why::of("cap", sentence).id(org))
         } else if is(7)? {
-            let sentence = format!("{can} {} jobs of kind {kind} run already, its cap", cap(10)?);
+            let sentence = format!("{CAN} {} jobs of kind {kind} run already, its cap", cap(10)?);
             Some(Why::of("cap", sentence).id(kind))
         } else {
             None
@@ -172,6 +180,10 @@ fn ready(conn: &Connection, no: i64, job: &JobView) -> Result<Why> {
     })?;
     if let Some(why) = stopped.flatten() {
         return Ok(why);
+    }
+    if !is_handled(conn, no)? {
+        let sentence = format!("{CAN} no running process has code for kind {}", job.kind);
+        return Ok(Why::of("worker", sentence).id(&job.kind));
     }
     if job.lost >= 2 {
         let sentence = format!(

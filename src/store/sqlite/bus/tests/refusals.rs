@@ -4,7 +4,7 @@
 use super::*;
 
 const SOUND: &str = "
-INSERT INTO lanebox_process(id, uuid, boot, pid, started_at) VALUES (1, randomblob(16), 'b', 1, 0);
+INSERT INTO lanebox_process(id, uuid, boot, os, pid, started_at) VALUES (1, randomblob(16), 'b', randomblob(16), 1, 0);
 INSERT INTO lanebox_notice(id, org, kind, cause, severity, reason, next_step, first_at, last_at) VALUES (1, 1, 'delivery.dead', 'x', 'warn', 'x', 'x', 0, 0);
 INSERT INTO lanebox_event(uuid, org, name) VALUES (zeroblob(16), 'acme', 'a.b'), (randomblob(16), 'acme', 'a.c'), (randomblob(16), 'acme', 'a.d');
 INSERT INTO lanebox_event(org, name, dedupe_key) VALUES ('acme', 'a.e', 'k');

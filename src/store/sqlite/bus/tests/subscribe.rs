@@ -180,7 +180,7 @@ fn another_definition_is_a_fresh_chance() {
     let _new = subscribe(&store, &Consumer::new("drain", "a.b"));
     let _event = publish(&store, event("a.b")).expect("published");
     scratch.run(
-        "INSERT INTO lanebox_process(uuid, boot, pid, started_at) VALUES (randomblob(16), 'b', 1, 0);
+        "INSERT INTO lanebox_process(uuid, boot, os, pid, started_at) VALUES (randomblob(16), 'b', randomblob(16), 1, 0);
          INSERT INTO lanebox_delivery(consumer, event, state, at, attempts, marks, holder, next_at) VALUES (1, 1, 'retry', 0, 3, 2, 1, 5);
          UPDATE lanebox_consumer SET position = 1, routing = 9, alone = 4, holder = 1",
     );

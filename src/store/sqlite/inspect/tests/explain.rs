@@ -2,11 +2,14 @@
 
 use super::sends::with_sends;
 use super::*;
+use crate::store::processes::Announced;
 
 #[test]
 fn a_job_that_can_be_claimed_waits_for_a_worker_or_a_pause_or_a_cap() {
     let file = File::new();
     let id = file.job("turn", Lane::NONE);
+    let turns = Announced { kind: "turn".to_owned(), yields: false };
+    let _numbers = file.store.announce(file.process, vec![turns]).expect("announced");
     assert_eq!(
         file.sentence(id),
         "it can be claimed since 2030-03-17 17:46:40 UTC: it waits for a free worker that handles turn"
@@ -34,6 +37,20 @@ fn a_job_that_can_be_claimed_waits_for_a_worker_or_a_pause_or_a_cap() {
         file.sql(sql);
         assert_eq!(file.sentence(id), sentence);
     }
+}
+
+#[test]
+fn e55_a_job_of_a_kind_without_code_is_said_to_have_no_worker() {
+    let file = File::new();
+    let id = file.job("future", Lane::NONE);
+    let why = file.store.explain(id).expect("an explanation");
+    let said = "it can be claimed, but no running process has code for kind future";
+    assert_eq!((why.sentence.as_str(), why.waits_for), (said, "worker"));
+    let future = || vec![Announced { kind: "future".to_owned(), yields: false }];
+    let _numbers = file.store.announce(file.process, future()).expect("announced");
+    assert!(file.sentence(id).contains("waits for a free worker"));
+    file.store.leave(file.process).expect("it leaves");
+    assert_eq!(file.sentence(id), said, "its code went with it");
 }
 
 #[test]
