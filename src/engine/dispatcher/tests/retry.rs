@@ -1,6 +1,7 @@
 //! A route that fails: its delivery is tried again, later, alone, and ends.
 
 use super::*;
+use crate::store::bus::Due;
 
 fn fails(error: &'static str) -> impl Fn(&Event) -> Result<Vec<NewJob>, BoxError> {
     move |_| Err(error.into())
@@ -205,6 +206,32 @@ fn e15_e16_a_look_that_is_out_of_date_runs_nothing() {
     assert!(other.store.take(other.no, seen_by_other).expect("asked").is_empty());
     assert_eq!(other.rest(), Step::At(next_at(&scratch)));
     assert_eq!(scratch.one::<i64>("SELECT attempts FROM lanebox_delivery"), 2);
+}
+
+// The delivery is held by the process that ran it, but it is not the one that was decided on.
+#[test]
+fn e15_e16_what_was_made_for_another_attempt_or_mark_is_not_written() {
+    let changes: [fn(&mut Due); 3] =
+        [|due| due.attempts += 1, |due| due.marks += 1, |due| due.series += 1];
+    for change in changes {
+        let scratch = Scratch::new();
+        let mut process = Process::start(&scratch, vec![route("drain", "*", one_turn)]);
+        process.publish([event("a.b")]);
+        let failed = "INSERT INTO lanebox_delivery(consumer, event, state, at, attempts, next_at, last_error) VALUES (1, 1, 'retry', 0, 1, 0, 'no')";
+        scratch.run(failed);
+        scratch.run("UPDATE lanebox_consumer SET position = 1; UPDATE lanebox_front SET seq = 1");
+        let mut dispatch =
+            process.dispatcher.prepare(&process.store).expect("a look").expect("it is due");
+        change(&mut dispatch.retries[0].0);
+        let round = Round { dispatch: Some(dispatch), ..Round::default() };
+        let done = process.store.round(round).expect("a pass").dispatched.expect("asked");
+        let done = done.expect("dispatched");
+        assert_eq!((done.deliveries, done.moved), (0, true));
+        assert_eq!((deliveries(&scratch), jobs(&scratch)), (vec!["drain 1 retry".to_owned()], 0));
+        process.drain();
+        assert_eq!(deliveries(&scratch), ["drain 1 routed"], "as it is now");
+        scratch.assert_sound();
+    }
 }
 
 #[test]
