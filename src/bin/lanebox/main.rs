@@ -12,11 +12,22 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+// A file that reached its size limit is an error of the write, as a full disk is, and not the end
+// of the process. Caught and not ignored, because what is ignored stays so in programs started from
+// here. Where it cannot be caught the system's rule stays.
+#[cfg(unix)]
+fn outlive_full_files() {
+    const FILE_TOO_LARGE: i32 = rustix::process::Signal::XFSZ.as_raw();
+    let _ = signal_hook::flag::register(FILE_TOO_LARGE, std::sync::Arc::default());
+}
+
 /// 0: done. 1: refused or failed, with a sentence on stderr. 2: used wrongly (clap says how).
 fn main() -> ExitCode {
     // Whatever this program makes is its owner's alone.
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    #[cfg(unix)]
+    outlive_full_files();
     match command::run(&args::Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         // Who reads has read enough: `lanebox jobs | head`.

@@ -22,6 +22,28 @@ fn init_makes_a_file_once_and_says_so() {
     assert!(missing.refused().contains("/no/such/directory"), "{missing:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn e117_a_file_at_its_size_limit_is_an_error_and_not_the_end_of_the_program() {
+    let cli = Cli::new();
+    let payload = format!("{{\"text\":\"{}\"}}", "x".repeat(100_000));
+    let enqueue = |limit: &str| {
+        let script = format!("ulimit -f {limit} && exec \"$0\" \"$@\"");
+        let mut shell = std::process::Command::new("sh");
+        shell.env("LANEBOX_DB", &cli.db).args(["-c", &script, env!("CARGO_BIN_EXE_lanebox")]);
+        shell.args(["enqueue", "turn", "--org", "acme", "--no-lane", &payload]);
+        shell.output().expect("the shell runs")
+    };
+    // Less than the log of that transaction takes, in blocks of 512 or 1,024 bytes.
+    let full = enqueue("80");
+    assert_eq!(full.status.code(), Some(1), "{full:?}");
+    let said = String::from_utf8(full.stderr).expect("UTF-8");
+    assert!(said.starts_with("lanebox: ") && said.lines().count() == 1, "{said}");
+    assert_eq!(cli.value("SELECT count(*) FROM lanebox_job"), "0");
+    assert_eq!(enqueue("unlimited").status.code(), Some(0), "with room it is stored");
+    assert_eq!(cli.value("SELECT count(*) FROM lanebox_job"), "1");
+}
+
 #[test]
 fn stats_count_jobs_by_state_kind_and_org() {
     let cli = Cli::new();
