@@ -231,6 +231,8 @@ impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Error {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DiskFull) => Error::DiskFull(error),
+            // Whoever can wait has waited before it lets this out, and knows for how long.
+            Some(rusqlite::ErrorCode::DatabaseBusy) => Error::Busy { waited_ms: 0 },
             _ => Error::Sqlite(error),
         }
     }

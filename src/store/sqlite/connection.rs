@@ -16,7 +16,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::guard::Admitted;
-use super::wait::{shortly, while_locked};
+use super::wait::{OPENING_MS, shortly, while_busy};
 use crate::env::Env;
 use crate::error::{Error, Result};
 
@@ -26,9 +26,6 @@ const BAD_SQLITE: i32 = 3_052_000;
 
 /// Pages of WAL after which a commit also checkpoints, passively.
 const AUTOCHECKPOINT_PAGES: i64 = 4_000;
-
-/// How long opening waits for programs that start or stop at the same moment, in milliseconds.
-const OPENING_MS: u64 = 5_000;
 
 /// No symbolic link: the path was resolved when it was admitted. No creation: only the guard makes
 /// files.
@@ -58,8 +55,8 @@ impl Source {
     /// Opens the write connection anew, if the file is still the one that it was.
     pub(super) fn reopen(&self, env: &Env) -> Result<Connection> {
         self.file.is_still_there()?;
-        let conn = open(&self.file)?;
-        settle_writer(&conn, &self.file.path, env)?;
+        let conn = open(&self.file, env)?;
+        while_busy(env, OPENING_MS, || settle_writer(&conn, &self.file.path))?;
         Ok(conn)
     }
 
@@ -95,19 +92,21 @@ pub(super) fn check_sqlite(version: i32) -> Result<()> {
 }
 
 /// Opens the file without changing it: whoever finds that it is not Lanebox's leaves it as it was.
-pub(super) fn open(file: &Admitted) -> Result<Connection> {
+pub(super) fn open(file: &Admitted, env: &Env) -> Result<Connection> {
     let path = &file.path;
-    let conn = Connection::open_with_flags(path, FLAGS).map_err(|e| unusable(path, &e))?;
-    // Files of several processes that start at once wait here for each other, not at the first
-    // statement.
-    conn.busy_handler(Some(shortly)).map_err(|e| unusable(path, &e))?;
-    journal_mode(&conn, "PRAGMA journal_mode").map_err(|e| unusable(path, &e))?;
+    let conn = Connection::open_with_flags(path, FLAGS).map_err(|e| unusable(path, e))?;
+    // SQLite asks its own handler not everywhere (recovery, the switch to WAL), so the only wait
+    // for other programs is ours, around each step.
+    conn.busy_timeout(Duration::ZERO).map_err(|e| unusable(path, e))?;
+    while_busy(env, OPENING_MS, || {
+        journal_mode(&conn, "PRAGMA journal_mode").map_err(|e| unusable(path, e))
+    })?;
     Ok(conn)
 }
 
-/// Makes it the write connection.
-pub(super) fn settle_writer(conn: &Connection, path: &Path, env: &Env) -> Result<()> {
-    set_wal(conn, path, env)?;
+/// Makes it the write connection. It may be done again from its beginning.
+pub(super) fn settle_writer(conn: &Connection, path: &Path) -> Result<()> {
+    set_wal(conn, path)?;
     settle(conn, path)?;
     synchronous(conn, path, Durability::Full)?;
     set(conn, path, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
@@ -201,10 +200,9 @@ fn journal_mode(conn: &Connection, sql: &str) -> rusqlite::Result<String> {
     conn.query_row(sql, [], |row| row.get(0))
 }
 
-// Switching needs the file alone, and SQLite does not always wait for that itself.
-fn set_wal(conn: &Connection, path: &Path, env: &Env) -> Result<()> {
-    let now = while_locked(env, OPENING_MS, || journal_mode(conn, "PRAGMA journal_mode = WAL"));
-    match now {
+// Switching needs the file alone.
+fn set_wal(conn: &Connection, path: &Path) -> Result<()> {
+    match journal_mode(conn, "PRAGMA journal_mode = WAL") {
         Ok(now) if now == "wal" => Ok(()),
         Ok(now) => Err(Error::unusable(
             path,
@@ -212,8 +210,7 @@ fn set_wal(conn: &Connection, path: &Path, env: &Env) -> Result<()> {
                 "SQLite keeps journal mode {now} instead of WAL: this file system cannot carry one"
             ),
         )),
-        Err(Error::Sqlite(error)) => Err(unusable(path, &error)),
-        Err(error) => Err(error),
+        Err(error) => Err(unusable(path, error)),
     }
 }
 
@@ -224,19 +221,20 @@ fn settle(conn: &Connection, path: &Path) -> Result<()> {
     // Else a statement is planned anew for every new value of its LIMIT, and may be planned
     // differently from how it was tried.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .map_err(|e| unusable(path, &e))?;
+        .map_err(|e| unusable(path, e))?;
     conn.set_prepared_statement_cache_capacity(256);
     Ok(())
 }
 
 /// Sets a pragma and reads it back.
 fn set(conn: &Connection, path: &Path, pragma: &str, value: i64) -> Result<()> {
-    conn.pragma_update(None, pragma, value).map_err(|e| unusable(path, &e))?;
+    conn.pragma_update(None, pragma, value).map_err(|e| unusable(path, e))?;
     let now = conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     match now {
         Ok(now) if now == value => Ok(()),
         // Compiled out (mmap_size without mmap): there is nothing to switch off.
         Err(rusqlite::Error::QueryReturnedNoRows) if value == 0 => Ok(()),
+        Err(error) if is_busy(&error) => Err(error.into()),
         now => {
             let why = format!("PRAGMA {pragma} = {value} did not take (it reads {now:?})");
             Err(Error::unusable(path, why))
@@ -245,8 +243,11 @@ fn set(conn: &Connection, path: &Path, pragma: &str, value: i64) -> Result<()> {
 }
 
 /// What SQLite says about a file that cannot be opened.
-pub(super) fn unusable(path: &Path, error: &rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseCorrupt, NotADatabase, ReadOnly};
+pub(super) fn unusable(path: &Path, error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase, ReadOnly};
+    if is_busy(&error) {
+        return error.into();
+    }
     let hint = match error.sqlite_error_code() {
         Some(NotADatabase) => {
             "it is not an SQLite database, or its first page is damaged: check the path, or restore a backup"
@@ -258,10 +259,12 @@ pub(super) fn unusable(path: &Path, error: &rusqlite::Error) -> Error {
         Some(ReadOnly) => {
             "it is read-only for this user: check owner and mode of the file and its directory"
         }
-        Some(DatabaseBusy) => {
-            "another program holds it locked and did not let go: stop that program"
-        }
         _ => "SQLite refused it",
     };
     Error::unusable(path, format!("{hint} ({error})"))
+}
+
+/// Another program holds the lock: that says nothing about the file.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }

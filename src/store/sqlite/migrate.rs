@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::connection::unusable;
+use super::connection::{is_busy, unusable};
 use super::foreign;
 use crate::env::Env;
 use crate::error::{Error, Result};
@@ -88,7 +88,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<()> {
 pub(super) fn version(conn: &Connection, path: &Path) -> Result<Option<Version>> {
     let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'lanebox_meta'";
     let has = conn.query_row(table, [], |_| Ok(())).optional();
-    if has.map_err(|error| unusable(path, &error))?.is_none() {
+    if has.map_err(|error| unusable(path, error))?.is_none() {
         return Ok(None);
     }
     let row = "SELECT schema_version, min_reader, min_writer FROM lanebox_meta WHERE id = 1";
@@ -97,6 +97,7 @@ pub(super) fn version(conn: &Connection, path: &Path) -> Result<Option<Version>>
     };
     match conn.query_row(row, [], read) {
         Ok(version) => Ok(Some(version)),
+        Err(error) if is_busy(&error) => Err(error.into()),
         Err(error) => {
             let why = format!(
                 "its schema version cannot be read from lanebox_meta ({error}): restore it from a backup"

@@ -90,6 +90,7 @@ use connection::Source;
 use guard::Admitted;
 use process::Lock;
 use tx::Secret;
+use wait::{OPENING_MS, while_busy};
 use writer::Writer;
 
 /// How a file is opened.
@@ -135,15 +136,8 @@ impl SqliteStore {
     pub(crate) fn open(path: &Path, env: Env, how: &Opening) -> Result<SqliteStore> {
         connection::check_sqlite(rusqlite::version_number())?;
         let file = guard::admit(path, how.create, how.allow_filesystem)?;
-        let mut conn = connection::open(&file)?;
-        migrate::admit(&conn, &file.path, how.create)?;
-        connection::settle_writer(&conn, &file.path, &env)?;
-        if how.create {
-            let relaxed = how.durability == Durability::Relaxed;
-            migrate::migrate(&mut conn, &file.path, &env, relaxed)?;
-        }
-        migrate::check(&conn, &file.path)?;
-        let meta = Meta::read(&conn)?;
+        let mut conn = connection::open(&file, &env)?;
+        let meta = make_ready(&mut conn, &file.path, &env, how)?;
         if how.durability == Durability::Relaxed && !meta.relaxed {
             let why = "this file was made to keep every acknowledged commit: open it at `Full`";
             return Err(Error::Setting { what: "durability", why: why.to_owned() });
@@ -178,6 +172,19 @@ impl SqliteStore {
     pub(crate) fn commits(&self) -> u64 {
         self.writer.commits()
     }
+}
+
+// Each step waits for programs that start, stop or write at the same moment, and is taken again
+// from its beginning.
+fn make_ready(conn: &mut Connection, path: &Path, env: &Env, how: &Opening) -> Result<Meta> {
+    while_busy(env, OPENING_MS, || migrate::admit(conn, path, how.create))?;
+    while_busy(env, OPENING_MS, || connection::settle_writer(conn, path))?;
+    if how.create {
+        let relaxed = how.durability == Durability::Relaxed;
+        while_busy(env, OPENING_MS, || migrate::migrate(conn, path, env, relaxed))?;
+    }
+    while_busy(env, OPENING_MS, || migrate::check(conn, path))?;
+    while_busy(env, OPENING_MS, || Meta::read(conn))
 }
 
 /// What the file says of itself.

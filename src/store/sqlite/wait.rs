@@ -1,27 +1,39 @@
 //! The only wait for other programs: our own short, uneven sleeps share the lock more fairly than
 //! SQLite's growing ones, and the deadline is ours.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use crate::env::Env;
 use crate::error::{Error, Result};
 
-/// Repeats `attempt` while another program holds the lock, for `busy_ms` at most.
-#[expect(clippy::disallowed_methods, reason = "waits for another program's lock")]
+/// How long opening waits for programs that start or stop at the same moment, in milliseconds.
+pub(super) const OPENING_MS: u64 = 5_000;
+
+/// Repeats a statement while another program holds the lock, for `busy_ms` at most.
 pub(super) fn while_locked<T>(
     env: &Env,
     busy_ms: u64,
     mut attempt: impl FnMut() -> rusqlite::Result<T>,
 ) -> Result<T> {
+    while_busy(env, busy_ms, || Ok(attempt()?))
+}
+
+/// Repeats a step that can be taken again from its beginning.
+#[expect(clippy::disallowed_methods, reason = "waits for another program's lock")]
+pub(super) fn while_busy<T>(
+    env: &Env,
+    busy_ms: u64,
+    mut attempt: impl FnMut() -> Result<T>,
+) -> Result<T> {
     let from = env.mono_ms();
     let mut slept = Duration::ZERO;
     loop {
-        let error = match attempt() {
-            Ok(done) => return Ok(done),
-            Err(error) => error,
-        };
-        if error.sqlite_error_code() != Some(rusqlite::ErrorCode::DatabaseBusy) {
-            return Err(error.into());
+        match attempt() {
+            Err(Error::Busy { .. }) => {}
+            answer => return answer,
         }
         // A clock that stands still must not make this wait endless.
         let passed_ms = env.mono_ms().saturating_sub(from).unsigned_abs();
@@ -35,8 +47,8 @@ pub(super) fn while_locked<T>(
     }
 }
 
-/// The same inside SQLite, for opening and for readers, which seldom wait at all: about five
-/// seconds in steps of one millisecond.
+/// The same inside SQLite, for readers, which seldom wait at all: about five seconds in steps of
+/// one millisecond.
 #[expect(clippy::disallowed_methods, reason = "waits for another program's lock")]
 pub(super) fn shortly(tries: i32) -> bool {
     std::thread::sleep(Duration::from_millis(1));

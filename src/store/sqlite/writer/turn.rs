@@ -52,8 +52,12 @@ impl Held {
 
     pub(super) fn changed_elsewhere(&self) -> Result<bool> {
         let mut asked = self.conn.prepare_cached("PRAGMA data_version")?;
-        let now = Some(asked.query_row([], |row| row.get(0))?);
-        Ok(self.version.replace(now) != now)
+        match asked.query_row([], |row| row.get(0)) {
+            Ok(now) => Ok(self.version.replace(Some(now)) != Some(now)),
+            // Somebody does something to the file: whoever asks looks, and hears it again.
+            Err(error) if connection::is_busy(&error) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// It is opened anew before it is used again.
