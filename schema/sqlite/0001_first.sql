@@ -230,7 +230,7 @@ CREATE INDEX lanebox_tried_waits ON lanebox_tried(waits_send) WHERE waits_send I
 CREATE TABLE lanebox_finished (
   id          INTEGER PRIMARY KEY,
   state       TEXT NOT NULL CHECK (state = 'done' OR state = 'dead' OR state = 'cancelled'),
-  reason      TEXT CHECK (reason = 'vetoed' OR reason = 'operator' OR reason = 'superseded' OR reason = 'expired' OR reason = 'given_up'),
+  reason      TEXT CHECK (reason = 'vetoed' OR reason = 'operator' OR reason = 'superseded' OR reason = 'expired' OR reason = 'given_up' OR reason = 'skipped'),
   finished_at INTEGER NOT NULL,
   started_at  INTEGER,                            -- the last attempt, if it ended the job
   token       INTEGER,
@@ -240,7 +240,8 @@ CREATE TABLE lanebox_finished (
   lost        INTEGER NOT NULL,
   error       TEXT,
   notice      INTEGER REFERENCES lanebox_notice(id),
-  CHECK ((state = 'cancelled') = (reason IS NOT NULL)),
+  CHECK ((state = 'cancelled') = (reason IS NOT NULL AND reason <> 'skipped')),
+  CHECK (reason IS NOT 'skipped' OR (state = 'done' AND error IS NOT NULL)),   -- done without work, and why
   CHECK (state <> 'dead' OR (error IS NOT NULL AND notice IS NOT NULL))
 ) STRICT;
 CREATE INDEX lanebox_finished_dead ON lanebox_finished(id) WHERE state = 'dead';

@@ -44,6 +44,7 @@ fn outcome(end: &End, ended: &Ended) -> &'static str {
         (Ended::Dead, End::Lost { .. }) => "reaped_dead",
         (Ended::Dead, _) => "dead",
         (_, End::Lost { .. }) => "reaped",
+        (Ended::Done, End::Skip(_)) => "skipped",
         (Ended::Done, _) => "done",
         (Ended::Cancelled, End::Veto(_)) => "vetoed",
         (Ended::Cancelled, End::GivenUp(_)) => "given_up",

@@ -189,6 +189,7 @@ fn scrubbed(end: End, payload: &str) -> End {
     match end {
         End::Retry { error, wait_ms } => End::Retry { error: scrub(&error, payload), wait_ms },
         End::Dead(error) => End::Dead(scrub(&error, payload)),
+        End::Skip(why) => End::Skip(scrub(&why, payload)),
         End::Veto(why) => End::Veto(scrub(&why, payload)),
         End::GivenUp(why) => End::GivenUp(scrub(&why, payload)),
         End::Postpone { until, why, keep_lane, counted } => {

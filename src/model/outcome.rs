@@ -30,6 +30,9 @@ pub enum Outcome {
     Done,
     /// The work is done, and this is its result (JSON), kept with the job.
     DoneWith(serde_json::Value),
+    /// There is nothing to do here: consumed without work. The job is done, marked as skipped with
+    /// this reason, and never run again; neither host rows nor events of the run are recorded.
+    Skip(String),
     /// Not before `until`; no attempt is used. Bounded per kind (100 times).
     Postpone {
         /// The next try.
@@ -57,6 +60,23 @@ impl Outcome {
     /// Done, with a result that is kept with the job. A value that is not JSON counts as no result.
     pub fn done_with(result: impl Serialize) -> Outcome {
         serde_json::to_value(result).map_or(Outcome::Done, Outcome::DoneWith)
+    }
+
+    /// There is nothing to do here: consumed without work, for this reason.
+    ///
+    /// ```
+    /// use lanebox::{Consumer, Outcome, Reactions};
+    ///
+    /// let sentiment = Consumer::new("sentiment", "message.received");
+    /// let reactions = Reactions::new().consume(sentiment, |_ctx, event| {
+    ///     if event.subject().is_none() {
+    ///         return Ok::<_, lanebox::BoxError>(Outcome::skip("it concerns nobody"));
+    ///     }
+    ///     Ok(Outcome::Done)
+    /// });
+    /// ```
+    pub fn skip(why: impl Into<String>) -> Outcome {
+        Outcome::Skip(why.into())
     }
 
     /// Not before `until`.
@@ -88,6 +108,7 @@ impl Outcome {
             Outcome::Postpone { until, why, keep_lane } => {
                 End::Postpone { until: millis(until), why, keep_lane, counted: true }
             }
+            Outcome::Skip(why) => End::Skip(why),
             Outcome::Veto(why) => End::Veto(why),
             Outcome::Retry { error, at } => {
                 let backoff = crate::model::job::duration_ms(wait);

@@ -17,6 +17,8 @@ pub(crate) const SHORT_POSTPONE_MS: i64 = 60_000;
 pub(crate) enum End {
     /// The work is done.
     Done { result: Option<String> },
+    /// There was nothing to do.
+    Skip(String),
     /// Not now: the attempt is given back. `counted` when the handler itself said it, which is
     /// bounded.
     Postpone { until: i64, why: String, keep_lane: Option<bool>, counted: bool },
@@ -102,6 +104,10 @@ pub(crate) enum Verdict {
     Done {
         result: Option<String>,
     },
+    /// Done, without work.
+    Skipped {
+        why: String,
+    },
     Cancelled {
         reason: CancelReason,
         error: Option<String>,
@@ -118,13 +124,14 @@ pub(crate) enum Verdict {
     },
 }
 
-/// Decides. Cancel loses against Done and Veto (the work happened, or was decided) and wins against
-/// everything else.
+/// Decides. Cancel loses against Done, Skip and Veto (the work happened, or was decided) and wins
+/// against everything else.
 pub(crate) fn verdict(run: &Run, end: &End, around: &Around) -> Verdict {
     if let Some(ended) = ended_by_losses_or_unknowns(run, end, around) {
         return ended;
     }
-    let may_cancel = !matches!(end, End::Done { .. } | End::Veto(_)) || around.blocking.is_some();
+    let stands = matches!(end, End::Done { .. } | End::Skip(_) | End::Veto(_));
+    let may_cancel = !stands || around.blocking.is_some();
     if run.cancel_asked && may_cancel {
         let error = error_of(end);
         return Verdict::Cancelled { reason: CancelReason::Operator, error };
@@ -134,6 +141,7 @@ pub(crate) fn verdict(run: &Run, end: &End, around: &Around) -> Verdict {
     }
     match end {
         End::Done { result } => Verdict::Done { result: result.clone() },
+        End::Skip(why) => Verdict::Skipped { why: why.clone() },
         End::Veto(why) => {
             Verdict::Cancelled { reason: CancelReason::Vetoed, error: Some(why.clone()) }
         }
@@ -174,7 +182,9 @@ fn ended_by_losses_or_unknowns(run: &Run, end: &End, around: &Around) -> Option<
 fn error_of(end: &End) -> Option<String> {
     match end {
         End::Retry { error, .. } | End::Dead(error) => Some(error.clone()),
-        End::Postpone { why, .. } | End::Veto(why) | End::GivenUp(why) => Some(why.clone()),
+        End::Postpone { why, .. } | End::Skip(why) | End::Veto(why) | End::GivenUp(why) => {
+            Some(why.clone())
+        }
         End::Lost { .. } => Some("its holder vanished".to_owned()),
         End::Done { .. } | End::Unknown | End::HandBack { .. } => None,
     }

@@ -81,6 +81,7 @@ fn j51_each_way_of_ending_has_its_word_its_attempt_and_its_duration() {
             Ok(Outcome::Done)
         })
         .on_kind("rec.fails", quick(), |_ctx| -> Answer { Err("no".into()) })
+        .on_kind("rec.skip", quick(), |_ctx| -> Answer { Ok(Outcome::skip("no")) })
         .on_kind("rec.veto", quick(), |_ctx| -> Answer { Ok(Outcome::veto("no")) })
         .on_kind("rec.later", quick(), |ctx| -> Answer {
             match ctx.attempt() {
@@ -89,10 +90,10 @@ fn j51_each_way_of_ending_has_its_word_its_attempt_and_its_duration() {
             }
         });
     let running = lanebox.start(reactions).expect("started");
-    for kind in ["rec.done", "rec.rows", "rec.fails", "rec.veto", "rec.later"] {
+    for kind in ["rec.done", "rec.rows", "rec.fails", "rec.skip", "rec.veto", "rec.later"] {
         enqueue(&lanebox, job(kind).max_attempts(2));
     }
-    scene.until_ended(4);
+    scene.until_ended(5);
     until("the postponed one is told of", || !outcomes("rec.later").is_empty());
     // A record follows its commit.
     until("the others are", || {
@@ -101,6 +102,7 @@ fn j51_each_way_of_ending_has_its_word_its_attempt_and_its_duration() {
     assert_eq!(outcomes("rec.done"), ["done"]);
     assert_eq!(outcomes("rec.rows"), ["done"]);
     assert_eq!(outcomes("rec.fails"), ["retry", "dead"]);
+    assert_eq!(outcomes("rec.skip"), ["skipped"]);
     assert_eq!(outcomes("rec.veto"), ["vetoed"]);
     assert_eq!(outcomes("rec.later"), ["postponed"]);
     let attempts: Vec<_> = of("rec.fails").iter().map(|fields| fields["attempt"].clone()).collect();

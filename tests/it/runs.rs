@@ -120,6 +120,44 @@ fn j24_j41_the_last_attempt_that_fails_makes_it_dead_with_a_notice() {
 }
 
 #[test]
+fn e9_what_a_consumer_skips_is_marked_with_its_reason_and_does_not_run_again() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    scene.host_table();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = runs.clone();
+    let picky = lanebox::Consumer::new("picky", "a.b");
+    let reactions = Reactions::new().consume(picky, move |ctx, event| -> Answer {
+        count.fetch_add(1, Ordering::SeqCst);
+        ctx.finish_in(|conn| conn.execute("INSERT INTO host (what) VALUES ('x')", []).map(|_| ()));
+        ctx.publish(lanebox::NewEvent::new("acme", "b.c"))?;
+        Ok(Outcome::skip(format!("not for us:\n{}", event.payload_json())))
+    });
+    let running = lanebox.start(reactions).expect("started");
+    let event = lanebox::NewEvent::new("acme", "a.b").payload_json(r#"{"text":"secret words"}"#);
+    let id = lanebox.publish(event).expect("recorded").id();
+    scene.until_ended(1);
+    running.stop(Duration::from_secs(10));
+    let again = lanebox::Consumer::new("picky", "a.b");
+    let ok = |_ctx: &lanebox::Ctx<'_>, _event: &lanebox::Event| -> Answer { Ok(Outcome::Done) };
+    let running = lanebox.start(Reactions::new().consume(again, ok)).expect("started");
+    let trace = lanebox.trace(&id.to_string()).expect("a trace");
+    let delivery = &trace.events[0].deliveries[0];
+    let shown = (delivery.state.as_str(), delivery.reason.as_deref());
+    assert_eq!(shown, ("skipped", Some("not for us:")));
+    let job = &delivery.jobs[0].job;
+    let shown = (job.state.as_str(), job.reason.as_deref(), job.error.as_deref());
+    assert_eq!(shown, ("done", Some("skipped"), Some("not for us:")));
+    let why = lanebox.explain(job.id).expect("an explanation").sentence;
+    assert!(why.starts_with("it was skipped at") && why.ends_with("without work: not for us:"));
+    assert_eq!(trace.events[0].event.state, "done");
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert_eq!(scene.host_rows(), [""; 0], "without work: no rows");
+    assert_eq!(scene.number("SELECT count(*) FROM lanebox_event", []), 1, "and no events");
+    drop(running);
+}
+
+#[test]
 fn j50_a_definite_end_uses_no_further_attempt_and_a_veto_raises_no_alarm() {
     let scene = Scene::new();
     let lanebox = scene.open();

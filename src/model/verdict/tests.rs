@@ -10,8 +10,9 @@ const RUN_AT: i64 = 900_000;
 const BACKOFF: i64 = 5_000;
 
 /// One word each for how a run ends.
-const ENDS: [&str; 15] = [
+const ENDS: [&str; 16] = [
     "done",
+    "skip",
     "veto",
     "given-up",
     "retry",
@@ -37,6 +38,7 @@ fn end(word: &str) -> End {
     };
     match word {
         "done" => End::Done { result: None },
+        "skip" => End::Skip("why".to_owned()),
         "veto" => End::Veto("why".to_owned()),
         "given-up" => End::GivenUp("why".to_owned()),
         "retry" => End::Retry { error: "error".to_owned(), wait_ms: BACKOFF },
@@ -99,6 +101,7 @@ const TABLE: [(&str, &[(&str, &str)]); 14] = [
         "plain",
         &[
             ("done", "done"),
+            ("skip", "skipped"),
             ("veto", "vetoed"),
             ("given-up", "given_up"),
             ("dead", "dead"),
@@ -119,6 +122,7 @@ const TABLE: [(&str, &[(&str, &str)]); 14] = [
         "single",
         &[
             ("done", "done"),
+            ("skip", "skipped"),
             ("veto", "vetoed"),
             ("given-up", "given_up"),
             ("dead retry lost reboot", "dead"),
@@ -163,7 +167,7 @@ const TABLE: [(&str, &[(&str, &str)]); 14] = [
     ),
     ("patient", &[("short long kept free", "dead"), ("-", "plain")]),
     ("keeper", &[("unstarted", "wait/place/keep/1.1(0).3.1"), ("-", "plain")]),
-    ("cancel", &[("done", "done"), ("veto", "vetoed"), ("-", "operator")]),
+    ("cancel", &[("done", "done"), ("skip", "skipped"), ("veto", "vetoed"), ("-", "operator")]),
     (
         "blocked",
         &[
@@ -208,6 +212,7 @@ fn told(verdict: &Verdict) -> String {
     };
     match verdict {
         Verdict::Done { .. } => "done".to_owned(),
+        Verdict::Skipped { .. } => "skipped".to_owned(),
         Verdict::Cancelled { reason, .. } => reason.as_str().to_owned(),
         Verdict::Dead { .. } => "dead".to_owned(),
         Verdict::Wait(again) => format!("wait/{}", counters(again)),
@@ -263,6 +268,7 @@ proptest! {
                 prop_assert!(again.due >= RUN_AT);
             }
             Verdict::Done { .. } => prop_assert_eq!(word, "done"),
+            Verdict::Skipped { .. } => prop_assert_eq!(word, "skip"),
             Verdict::Cancelled { .. } => {
                 prop_assert!(["veto", "given-up"].contains(&word) || run.cancel_asked);
             }

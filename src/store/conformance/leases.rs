@@ -285,6 +285,7 @@ fn e50_e54_j34_j35_who_lost_its_lease_changes_nothing_whatever_it_says() {
     let ends = || {
         [
             End::Done { result: Some("{}".to_owned()) },
+            End::Skip("no".to_owned()),
             End::Veto("no".to_owned()),
             End::Dead("no".to_owned()),
             retry(5_000),

@@ -61,6 +61,21 @@ fn e53_j50_a_veto_is_cancelled_without_an_alarm_and_never_tried_again() {
 }
 
 #[test]
+fn e9_what_a_handler_skips_is_done_without_work_with_its_reason_and_never_runs_again() {
+    let world = World::new();
+    let held = taken(&world, laned("ann"));
+    assert_eq!(world.cancel(held.job), Cancelled::Asked);
+    assert_eq!(world.end(held, End::Skip("not for us".to_owned())), Ended::Done, "it stands");
+    let row = "SELECT state || ' ' || reason || ' ' || error FROM lanebox_finished";
+    assert_eq!(world.one::<String>(row), "done skipped not for us");
+    assert_eq!(world.one::<i64>("SELECT count(*) FROM lanebox_notice"), 0);
+    assert_eq!(world.requeue(held.job), Requeued::NotDead);
+    world.clock.advance(86_400_000);
+    assert_eq!(world.taken(5), []);
+    world.is_sound();
+}
+
+#[test]
 fn j50_a_permanent_error_is_dead_at_once_whatever_attempts_are_left() {
     let world = World::new();
     let held = taken(&world, laned("ann").max_attempts(10));
@@ -197,8 +212,9 @@ fn j20_a_dead_job_whose_unique_key_is_another_live_jobs_is_not_started_again() {
 type Exit = (&'static str, fn(&World, Held));
 
 /// Every way of leaving a lane.
-const EXITS: [Exit; 12] = [
+const EXITS: [Exit; 13] = [
     ("done", |world, held| drop(world.done(held))),
+    ("skipped", |world, held| drop(world.end(held, End::Skip("no".to_owned())))),
     ("vetoed", |world, held| drop(world.end(held, End::Veto("no".to_owned())))),
     ("dead", |world, held| drop(world.end(held, dead()))),
     ("retried", |world, held| drop(world.end(held, retry(5_000)))),

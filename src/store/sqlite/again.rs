@@ -125,6 +125,8 @@ fn told(end: &End) -> (&'static str, Option<&str>) {
         End::HandBack { .. } => ("handed_back", None),
         End::Lost { .. } => ("lost", Some("lease expired or its holder vanished")),
         End::Unknown => ("unknown", None),
-        End::Done { .. } | End::Veto(_) | End::GivenUp(_) | End::Dead(_) => ("failed", None),
+        End::Done { .. } | End::Skip(_) | End::Veto(_) | End::GivenUp(_) | End::Dead(_) => {
+            ("failed", None)
+        }
     }
 }

@@ -27,7 +27,8 @@ const RESULT_SET: &str = "INSERT INTO lanebox_result(job, result) VALUES (?1, ?2
 /// lost lease.
 pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     let ended = end_run(tx, report)?;
-    if ended == Ended::Done && !report.outbox.is_empty() {
+    let worked = matches!(report.end, End::Done { .. }) && ended == Ended::Done;
+    if worked && !report.outbox.is_empty() {
         outbox::record(tx, report.held.job, &report.outbox)?;
     }
     Ok(ended)
@@ -86,6 +87,7 @@ pub(super) fn apply(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
     let around = Around { now: tx.now, yields, max_postponed, blocking, has_sent: run.sent };
     match verdict(&run.run, end, &around) {
         Verdict::Done { result } => complete(tx, run.held, result.as_deref()),
+        Verdict::Skipped { why } => skipped(tx, run.held, &why),
         Verdict::Cancelled { reason, error } => {
             cancelled(tx, &counted(run, end), reason, error.as_deref())
         }
@@ -101,9 +103,9 @@ fn counted(run: &RunningRow, end: &End) -> RunningRow {
     RunningRow { held: Held { lost, ..run.held }, ..*run }
 }
 
-// Done and Veto ask nothing of the kind: the hot path does not read it.
+// Done, Skip and Veto ask nothing of the kind: the hot path does not read it.
 fn policy(tx: &Tx<'_>, kind: KindNo, end: &End) -> Result<(bool, u32)> {
-    if matches!(end, End::Done { .. } | End::Veto(_) | End::GivenUp(_)) {
+    if matches!(end, End::Done { .. } | End::Skip(_) | End::Veto(_) | End::GivenUp(_)) {
         return Ok((false, u32::MAX));
     }
     let found = tx.one(KIND_POLICY, [kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -125,13 +127,22 @@ fn complete(tx: &Tx<'_>, held: Held, result: Option<&str>) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
+// Done, and why there was nothing to do.
+fn skipped(tx: &Tx<'_>, held: Held, why: &str) -> Result<Ended> {
+    let (reason, error) = (Some("skipped"), Some(why));
+    finish(tx, &Finished { reason, error, ..Finished::by(held, "done") })?;
+    lane_goes_on(tx, held)?;
+    Ok(Ended::Done)
+}
+
 fn cancelled(
     tx: &Tx<'_>,
     run: &RunningRow,
     reason: CancelReason,
     error: Option<&str>,
 ) -> Result<Ended> {
-    let end = Finished { reason: Some(reason), error, ..Finished::by(run.held, "cancelled") };
+    let end =
+        Finished { reason: Some(reason.as_str()), error, ..Finished::by(run.held, "cancelled") };
     finish(tx, &end)?;
     if run.sent {
         undecided::notice_undecided(tx, run.held.job)?;

@@ -19,7 +19,7 @@ const FINISHED_DONE: &str = "INSERT INTO lanebox_finished(id, state, finished_at
 pub(super) struct Finished<'a> {
     pub(super) id: JobNo,
     pub(super) state: &'static str,
-    pub(super) reason: Option<CancelReason>,
+    pub(super) reason: Option<&'static str>,
     pub(super) last: Option<(i64, Token, ProcessNo)>,
     pub(super) series: i64,
     pub(super) attempts: u32,
@@ -54,7 +54,7 @@ impl<'a> Finished<'a> {
         Finished {
             id,
             state: "cancelled",
-            reason: Some(reason),
+            reason: Some(reason.as_str()),
             last: None,
             series: tried.map_or(1, |t| t.series),
             attempts: tried.map_or(0, |t| t.attempts),
@@ -84,7 +84,7 @@ pub(super) fn finish(tx: &Tx<'_>, end: &Finished<'_>) -> Result<()> {
         params![
             end.id,
             end.state,
-            end.reason.map(CancelReason::as_str),
+            end.reason,
             tx.now,
             started_at,
             token,

@@ -11,6 +11,7 @@ type Act = fn(&Subject) -> String;
 
 pub(super) const VERBS: &[(&str, Act)] = &[
     ("done", |s| end(s, End::Done { result: Some("{}".to_owned()) })),
+    ("skip", |s| end(s, End::Skip("not for us".to_owned()))),
     ("veto", |s| end(s, End::Veto("opted out".to_owned()))),
     ("dead", |s| end(s, End::Dead("no such number".to_owned()))),
     ("retry", |s| end(s, retry(5_000))),

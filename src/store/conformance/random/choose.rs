@@ -231,7 +231,8 @@ impl Rig {
         }
         let random = &mut self.random;
         let why = format!("e:{}", random.u32(0..3));
-        match random.u32(0..12) {
+        match random.u32(0..13) {
+            12 => End::Skip(why),
             0 => End::Done { result: None },
             1 => End::Done { result: Some("{\"ok\":1}".to_owned()) },
             2 => End::Veto(why),

@@ -78,7 +78,8 @@ impl Model {
             self.see("dead: too many unknown answers");
             return self.die(id, run, OWN_WORDS, end);
         }
-        let stands = matches!(end, End::Done { .. } | End::Veto(_)) && blocking.is_none();
+        let stands =
+            matches!(end, End::Done { .. } | End::Skip(_) | End::Veto(_)) && blocking.is_none();
         if run.cancel_asked && !stands {
             return self.cancelled(id, run, "operator", words_of(end), end);
         }
@@ -90,6 +91,12 @@ impl Model {
                 self.job_mut(id).result.clone_from(result);
                 self.job_mut(id).error = None;
                 self.finish(id, "done", None, Some(run));
+                Ended::Done
+            }
+            End::Skip(why) => {
+                self.see("skipped");
+                self.job_mut(id).error = Some(why.clone());
+                self.finish(id, "done", Some("skipped"), Some(run));
                 Ended::Done
             }
             End::Veto(why) => self.cancelled(id, run, "vetoed", Some(why.clone()), end),
@@ -271,6 +278,7 @@ fn words_of(end: &End) -> Option<String> {
     match end {
         End::Retry { error: words, .. }
         | End::Dead(words)
+        | End::Skip(words)
         | End::Veto(words)
         | End::GivenUp(words)
         | End::Postpone { why: words, .. } => Some(words.clone()),

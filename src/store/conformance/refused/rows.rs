@@ -142,11 +142,21 @@ pub(super) const CHANGES: &[Refused] = &[
     (
         "lanebox_finished",
         &[
+            (
+                "reason = 'skipped'",
+                "reason IS NOT 'skipped' OR (state = 'done' AND error IS NOT NULL)",
+            ),
             ("state = 'gone'", "state = 'done' OR"),
             ("state = 'cancelled', reason = 'mood'", "reason = 'vetoed' OR"),
             ("series = 0", "series >= 1"),
-            ("reason = 'expired'", "(state = 'cancelled') = (reason IS NOT NULL)"),
-            ("state = 'cancelled'", "(state = 'cancelled') = (reason IS NOT NULL)"),
+            (
+                "reason = 'expired'",
+                "(state = 'cancelled') = (reason IS NOT NULL AND reason <> 'skipped')",
+            ),
+            (
+                "state = 'cancelled'",
+                "(state = 'cancelled') = (reason IS NOT NULL AND reason <> 'skipped')",
+            ),
             ("state = 'dead', error = 'x'", "state <> 'dead' OR (error IS NOT NULL"),
             ("state = 'dead', notice = 1", "state <> 'dead' OR (error IS NOT NULL"),
             ("notice = 99", "FOREIGN KEY constraint failed"),

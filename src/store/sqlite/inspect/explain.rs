@@ -76,6 +76,9 @@ fn ended(job: &JobView, state: &str, error: &str) -> Why {
             Why::of("nothing", format!("it was cancelled at {at} ({reason}): {error}"))
         }
         "cancelled" => Why::of("nothing", format!("it was cancelled at {at} ({reason})")),
+        _ if reason == "skipped" => {
+            Why::of("nothing", format!("it was skipped at {at}, without work: {error}"))
+        }
         _ => Why::of("nothing", format!("it is done since {at}")),
     }
 }

@@ -120,8 +120,11 @@ struct Building<'c> {
     cut: bool,
 }
 
-const DELIVERIES: &str = "SELECT c.id, c.key, d.state, d.at, d.attempts, d.next_at, coalesce(d.reason, d.last_error), d.notice \
-FROM lanebox_delivery d CROSS JOIN lanebox_consumer c ON c.id = d.consumer WHERE d.event = ?1 ORDER BY c.key";
+// What its handler skipped is a skipped delivery too.
+const DELIVERIES: &str = "SELECT c.id, c.key, iif(f.id IS NULL, d.state, f.reason), d.at, d.attempts, d.next_at, \
+coalesce(d.reason, d.last_error, f.error), d.notice \
+FROM lanebox_delivery d CROSS JOIN lanebox_consumer c ON c.id = d.consumer \
+LEFT JOIN lanebox_finished f ON d.state = 'job' AND f.id = d.job AND f.reason = 'skipped' WHERE d.event = ?1 ORDER BY c.key";
 const AHEAD: &str = "SELECT c.key FROM lanebox_consumer c CROSS JOIN lanebox_event e ON e.seq = ?1 WHERE c.state <> 'retired' AND c.position < e.seq \
 AND EXISTS (SELECT 1 FROM lanebox_pattern p WHERE p.consumer = c.id AND e.name GLOB p.name) ORDER BY c.key";
 const JOBS_OF_DELIVERY: &str =
