@@ -6,6 +6,7 @@
 mod child;
 #[cfg(feature = "cli")]
 mod cli;
+mod crowd;
 mod death;
 mod drain;
 mod finish_in;

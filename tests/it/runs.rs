@@ -200,6 +200,39 @@ fn e13_a_postponement_waits_and_uses_no_attempt() {
     drop(running);
 }
 
+// As an agent waits for the transcript of a voice message; its 45 s and 4 s are shorter here.
+#[test]
+fn e27_a_consumer_that_waits_for_media_postpones_until_the_event_is_old_enough() {
+    const AGE: Duration = Duration::from_millis(450);
+    const STEP: Duration = Duration::from_millis(40);
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let ages: Shared<Vec<time::Duration>> = Arc::default();
+    let saw = ages.clone();
+    let drain = lanebox::Consumer::new("drain", "agent.dispatch_requested");
+    let drain = drain.policy(quick().max_attempts(1));
+    let reactions = Reactions::new().consume(drain, move |ctx, event| -> Answer {
+        let age = ctx.now() - event.recorded_at();
+        saw.lock().expect("no panic").push(age);
+        if age < AGE {
+            return Ok(Outcome::postpone(ctx.now() + STEP, "its media is not derived yet"));
+        }
+        Ok(Outcome::Done)
+    });
+    let running = lanebox.start(reactions).expect("started");
+    let event = lanebox::NewEvent::new("acme", "agent.dispatch_requested");
+    let _recorded = lanebox.publish(event).expect("recorded");
+    scene.until_ended(1);
+    let ages = ages.lock().expect("no panic").clone();
+    let (last, before) = ages.split_last().expect("it ran");
+    assert!(*last >= AGE && before.iter().all(|age| *age < AGE), "{ages:?}");
+    assert!(!before.is_empty() && before.len() <= 12, "not again and again: {ages:?}");
+    let postponed = "SELECT count(*) FROM lanebox_attempt WHERE ended = 'postponed'";
+    assert_eq!(scene.number(postponed, []), i64::try_from(before.len()).expect("few"));
+    assert_eq!(scene.number("SELECT attempts FROM lanebox_finished WHERE state = 'done'", []), 1);
+    drop(running);
+}
+
 #[test]
 fn j47_an_error_of_100_kb_is_cut_and_the_outcome_saved() {
     let scene = Scene::new();

@@ -116,7 +116,7 @@ fn every_change_says_which_rows() {
 }
 
 #[test]
-fn write_transactions_begin_immediate() {
+fn r1_write_transactions_begin_immediate() {
     holds(begins);
     let (bad, good) = ("f(\"BEGIN\");", "f(\"BEGIN IMMEDIATE\");");
     tells_apart(begins, "src/store/sqlite/a.rs", bad, good);

@@ -38,6 +38,32 @@ fn e25_the_same_source_in_two_orgs_is_two_jobs_and_again_it_is_the_first() {
 }
 
 #[test]
+fn e24_a_job_once_for_an_event_names_it_as_its_cause_and_another_payload_is_a_conflict() {
+    let world = World::new();
+    let source = event(&world, 1);
+    let reply = |payload: &str| NewJob::raw("reply", payload, Lane::of("ann")).org("acme");
+    let first = world.accept(reply("{}").once_for(source));
+    assert_eq!(world.one::<i64>("SELECT source_event FROM lanebox_job"), 1);
+    let other = world.store.enqueue(vec![reply("{\"n\":2}").once_for(source)]);
+    assert!(matches!(other, Err(Error::Conflict { .. })), "{other:?}");
+    // The name is the kind's unless another one is given; then both are jobs of the event.
+    let named = |name: &str| reply("{}").once_for_named(source, name);
+    assert_eq!(world.accept(named("reply")), Enqueued::Existing(first.id()));
+    assert!(matches!(world.accept(named("second")), Enqueued::New(_)));
+    let unknown = EventId(uuid::Uuid::from_u128(9));
+    let refused = world.store.enqueue(vec![reply("{}").once_for(unknown)]);
+    assert!(matches!(refused, Err(Error::NotFound { what: "event", .. })), "{refused:?}");
+    assert_eq!(jobs(&world), 2);
+    // Its name is remembered from its last use on.
+    let used = || world.one::<i64>("SELECT used_at FROM lanebox_once WHERE name = 'reply'");
+    let accepted_at = used();
+    world.clock.advance(30 * 86_400_000);
+    assert_eq!(world.accept(reply("{}").once_for(source)), Enqueued::Existing(first.id()));
+    assert_eq!(used(), accepted_at + 30 * 86_400_000);
+    world.is_sound();
+}
+
+#[test]
 fn j20_a_dedupe_key_answers_the_first_job_until_its_horizon_also_after_done() {
     let world = World::new();
     let keyed = || laned("ann").dedupe("order 7");

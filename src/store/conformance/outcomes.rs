@@ -94,6 +94,26 @@ fn j47_an_error_of_100_kb_ends_its_job_and_its_notice_is_one_short_line() {
     world.is_sound();
 }
 
+// What no attempt counts is bounded by itself, and its end is seen.
+#[test]
+fn e14_a_handler_that_postpones_for_ever_is_dead_and_told_of() {
+    let world = World::new();
+    let job = world.enqueue(laned("ann"));
+    world.sql("UPDATE lanebox_kind SET max_postponed = 3 WHERE id = 1");
+    for n in 0..=3 {
+        let held = world.take();
+        let until = world.now() + 3_600_000;
+        let why = "not yet".to_owned();
+        let ended = world.end(held, End::Postpone { until, why, keep_lane: None, counted: true });
+        assert_eq!(ended, if n < 3 { Ended::Waits { due: until } } else { Ended::Dead });
+        world.clock.advance(3_600_000);
+    }
+    assert_eq!(world.state(job), "dead");
+    let told = world.one::<String>("SELECT kind || ': ' || reason FROM lanebox_notice");
+    assert_eq!(told, "job.dead: postponed 3 times: not yet");
+    world.is_sound();
+}
+
 #[test]
 fn e55_a_kind_without_a_worker_here_is_left_and_uses_no_attempt() {
     let world = World::new();

@@ -16,6 +16,9 @@ use crate::model::job::{Enqueued, NewJob, UniqueBy};
 /// provider redelivers.
 pub(super) const HORIZON_MS: i64 = 90 * 86_400_000;
 
+/// A use is written down this often: an import that asks again and again writes once.
+const HOUR_MS: i64 = 3_600_000;
+
 const JOB_NEW: &str = "INSERT INTO lanebox_job(uuid, org, kind, version, lane, subject, priority, run_at, max_attempts, expires_at, source_event, consumer, ordinal, created_at, payload) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 const JOB_OF_DELIVERY: &str =
@@ -23,6 +26,7 @@ const JOB_OF_DELIVERY: &str =
 const EVENT_SEQ: &str = "SELECT seq FROM lanebox_event WHERE uuid = ?1";
 const ONCE_FIND: &str = "SELECT job, uuid, payload_hmac FROM lanebox_once WHERE org = ?1 AND source_event = ?2 AND name = ?3";
 const ONCE_NEW: &str = "INSERT INTO lanebox_once(org, source_event, name, job, uuid, payload_hmac, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+const ONCE_USED: &str = "UPDATE lanebox_once SET used_at = ?4 WHERE org = ?1 AND source_event = ?2 AND name = ?3 AND used_at < ?5";
 const KEY_FIND: &str =
     "SELECT job, uuid, payload_hmac, until FROM lanebox_job_key WHERE org = ?1 AND key_hmac = ?2";
 const KEY_SET: &str = "INSERT INTO lanebox_job_key(org, key_hmac, job, uuid, payload_hmac, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
@@ -99,7 +103,11 @@ fn existing(tx: &Tx<'_>, job: &NewJob, key: &Key) -> Result<Found> {
             let found = tx.one(ONCE_FIND, params![org, event, name], |row| {
                 Ok((by(row)?, row.get::<_, [u8; 32]>(2)?))
             })?;
-            same_payload(tx, job, "this once-for name", found)
+            let same = same_payload(tx, job, "this once-for name", found)?;
+            if same.is_some() {
+                tx.run(ONCE_USED, params![org, event, name, tx.now, tx.now - HOUR_MS])?;
+            }
+            Ok(same)
         }
         Key::Dedupe { org, hmac } => existing_by_key(tx, job, *org, hmac),
         Key::Unfinished { org, kind, hmac } => unique::holder(tx, *org, *kind, hmac),
