@@ -18,6 +18,7 @@ mod idle;
 mod kept;
 mod lanes;
 mod leases;
+mod order;
 mod record;
 mod runs;
 mod scene;

@@ -22,7 +22,7 @@ fn audit(w: &World) -> Vec<String> {
 }
 
 #[test]
-fn each_of_the_three_buttons_does_what_it_says_once() {
+fn e131_each_of_the_three_buttons_does_what_it_says_once() {
     for (word, verb) in
         [(Word::Sent, "send.sent"), (Word::SendAgain, "send.again"), (Word::GiveUp, "send.give_up")]
     {
@@ -40,7 +40,7 @@ fn each_of_the_three_buttons_does_what_it_says_once() {
 
 // E131: the receipt of a person's word has no id of the provider's.
 #[test]
-fn marked_as_sent_the_job_goes_on_without_a_call() {
+fn e131_marked_as_sent_the_job_goes_on_without_a_call() {
     let w = World::new();
     let key = unknown(&w);
     assert_eq!(w.store.resolve(key, Word::Sent, "ann").expect("an answer"), Resolved::Now);
@@ -55,7 +55,7 @@ fn marked_as_sent_the_job_goes_on_without_a_call() {
 }
 
 #[test]
-fn sent_again_by_a_person_a_new_key_goes_out_and_the_old_one_may_still_show_up() {
+fn e131_sent_again_by_a_person_a_new_key_goes_out_and_the_old_one_may_still_show_up() {
     let w = World::new();
     let old = unknown(&w);
     assert_eq!(w.store.resolve(old, Word::SendAgain, "ann").expect("an answer"), Resolved::Now);
