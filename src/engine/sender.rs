@@ -1,6 +1,7 @@
 //! The sends of one run: intend, call with no transaction open, record the answer.
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use time::OffsetDateTime;
 
@@ -147,7 +148,12 @@ impl<'e> Sender<'e> {
             self.rejected(key, NotSent::NotCalled, "its run was told to stop", None)?;
             return Err(told);
         }
-        match code.deliver(&letter) {
+        let until = self.env.now_ms() + code.abilities().timeout_ms;
+        let delivery = catch_unwind(AssertUnwindSafe(|| code.deliver(&letter)));
+        match delivery.unwrap_or_else(|panic| {
+            self.under_way(key, until);
+            resume_unwind(panic)
+        }) {
             Delivery::Accepted { receipt } => self.accepted(key, receipt),
             Delivery::Rejected { refusal, reason, retry_after } => {
                 let pause_ms = retry_after.map(duration_ms);
@@ -160,11 +166,24 @@ impl<'e> Sender<'e> {
                 Err(SendError::NotCalled { reason: one_line(&reason) })
             }
             Delivery::Unknown { reason } => {
-                // Nothing is written: the end of the run makes it unknown, as a crash would.
+                // The end of the run makes it unknown, as a crash would.
+                self.under_way(key, until);
                 let reason = one_line(&reason);
                 tracing::warn!(%key, channel, reason, "it is not known whether a message went out");
                 Err(SendError::Unknown)
             }
+        }
+    }
+
+    // A connection that broke early says nothing of the request: it may arrive as late as one whose
+    // caller waited to the end. If this cannot be written, the run's end cannot either, and what
+    // vanished counts as under way.
+    fn under_way(&self, key: SendKey, until: i64) {
+        if until <= self.env.now_ms() {
+            return;
+        }
+        if let Err(error) = insist(|| self.store.under_way(key, self.held, until)) {
+            tracing::error!(%error, %key, "until when a call is under way could not be recorded");
         }
     }
 

@@ -21,6 +21,10 @@ pub(crate) trait Ledger {
     /// Records that the only call of a try was refused, or did not reach the provider.
     fn reject(&self, rejection: Rejection) -> Result<Rejected>;
 
+    /// Records that a call, though its caller heard nothing of use, may arrive until this wall
+    /// time: a lookup's "not found" is believed only so long after it.
+    fn under_way(&self, key: SendKey, held: Held, until: i64) -> Result<()>;
+
     /// Unknown tries whose next look is due, oldest first, beginning behind `after`.
     fn due_looks(&self, after: Option<LookPlace>, most: usize) -> Result<Looks>;
 

@@ -210,6 +210,7 @@ impl Ledger for Mortal {
         Ledger:
         fn accept(fact: Fact) -> Accepted;
         fn reject(rejection: Rejection) -> Rejected;
+        fn under_way(key: SendKey, held: Held, until: i64) -> ();
         fn due_looks(after: Option<LookPlace>, most: usize) -> Looks;
         fn looked(at: LookedAt) -> LookedAnswer;
         fn host_read(read: HostRead<'_>) -> ();

@@ -72,7 +72,7 @@ fn the_host_is_asked_first_and_whatever_it_knows_settles_the_send() {
     };
     channels.recognise("whatsapp", Arc::new(recognise)).expect("the only one");
     lost(&w, &provider, &channels, Reply::LoseTheAnswer);
-    w.advance(SETTLE);
+    w.advance(TIMEOUT + SETTLE);
     assert_eq!(pass(&w, &channels), (Again::OnBell, 1));
     assert_eq!(state(&w), "accepted recognise");
     assert_eq!(provider.asked(), [], "nobody else was asked");
@@ -90,7 +90,7 @@ fn a_host_that_does_not_know_fails_or_panics_leaves_the_lookup() {
         let recognise = move |_: &UnknownSend, _: &rusqlite::Connection| answer();
         channels.recognise("whatsapp", Arc::new(recognise)).expect("the only one");
         lost(&w, &provider, &channels, Reply::LoseTheAnswer);
-        w.advance(SETTLE);
+        w.advance(TIMEOUT + SETTLE);
         assert_eq!(pass(&w, &channels), (Again::OnBell, 1));
         assert_eq!(state(&w), "accepted lookup");
         w.sound();
@@ -105,12 +105,36 @@ fn e72_the_lookup_is_asked_after_its_settle_time_and_believed() {
         let w = World::new();
         let (provider, channels) = channels(LOOKUP);
         lost(&w, &provider, &channels, reply);
-        assert_eq!(pass(&w, &channels), (Again::At(w.now() + SETTLE), 0));
+        assert_eq!(pass(&w, &channels), (Again::At(w.now() + TIMEOUT + SETTLE), 0));
         assert_eq!(provider.asked(), []);
-        w.advance(SETTLE);
+        w.advance(TIMEOUT + SETTLE);
         assert_eq!(pass(&w, &channels), (Again::OnBell, 1));
         assert_eq!(state(&w), expected);
         assert!(w.try_claim().is_some(), "its job runs again");
+        w.sound();
+    }
+}
+
+// A connection that breaks early says nothing of the request: a proxy may have it, and it arrives
+// as late as one whose caller waited to the end.
+#[test]
+fn e72_settle_time_counts_from_when_the_call_would_have_timed_out_also_if_it_broke_early() {
+    for (lasts, panics) in [(0, false), (3_000, false), (TIMEOUT, false), (3_000, true)] {
+        let w = World::new();
+        let (provider, channels) = channels(LOOKUP);
+        let (clock, timeout_at) = (w.clock.clone(), w.now() + TIMEOUT);
+        provider.then(Reply::While(Box::new(move || clock.advance(lasts))));
+        provider.then(if panics { Reply::Panic } else { Reply::LoseTheRequest });
+        let held = w.claim_of("ann");
+        let sender = Sender::new(&*w.store, &w.env, &channels, held, "acme", &UNSAID);
+        let send = || sender.send("whatsapp", TO, "hello");
+        let heard = std::panic::catch_unwind(std::panic::AssertUnwindSafe(send));
+        assert_eq!(heard.is_err(), panics);
+        assert_eq!(w.end(held, End::Unknown), Ended::Holds);
+        assert_eq!(pass(&w, &channels), (Again::At(timeout_at + SETTLE), 0), "{lasts} {panics}");
+        w.advance(timeout_at + SETTLE - w.now());
+        assert_eq!(pass(&w, &channels), (Again::OnBell, 1));
+        assert_eq!(state(&w), "not_found lookup");
         w.sound();
     }
 }
@@ -120,7 +144,7 @@ fn a_provider_without_a_lookup_is_never_asked() {
     let w = World::new();
     let (provider, channels) = channels(DEDUPE);
     lost(&w, &provider, &channels, Reply::LoseTheRequest);
-    w.advance(PATIENCE / 32);
+    w.advance(TIMEOUT + PATIENCE / 32);
     assert_eq!(pass(&w, &channels).1, 1, "it may call again with the same key");
     assert_eq!(provider.asked(), []);
     w.sound();
@@ -133,10 +157,10 @@ fn nobody_is_woken_for_a_gate_that_is_closed() {
     let (provider, channels) = channels(DEDUPE);
     lost(&w, &provider, &channels, Reply::LoseTheRequest);
     w.store.set_hold(Some("stop".to_owned()), "ann").expect("held");
-    w.advance(PATIENCE / 32);
+    w.advance(TIMEOUT + PATIENCE / 32);
     assert_eq!(pass(&w, &channels).1, 0);
     w.store.set_hold(None, "ann").expect("lifted");
-    w.advance(PATIENCE / 16);
+    w.advance(TIMEOUT + PATIENCE / 16);
     assert_eq!(pass(&w, &channels).1, 1);
     w.sound();
 }
@@ -148,7 +172,7 @@ fn a_process_without_the_code_leaves_it_to_others_until_a_person_must_be_told() 
     let here = Channels::default();
     lost(&w, &provider, &there, Reply::LoseTheAnswer);
     let until = w.now() + PATIENCE;
-    w.advance(SETTLE);
+    w.advance(TIMEOUT + SETTLE);
     assert_eq!(pass(&w, &here), (Again::At(until), 0));
     let next_look: i64 = w.ask("SELECT next_look FROM lanebox_send_try");
     assert_eq!(next_look, w.now(), "its look was not put off");
@@ -173,7 +197,7 @@ fn a_long_list_is_looked_at_in_passes_and_strangers_do_not_hide_ours() {
         sender.send(name, TO, "hello").expect_err("nobody knows");
         assert_eq!(w.end(held, End::Unknown), Ended::Holds);
     }
-    w.advance(SETTLE);
+    w.advance(TIMEOUT + SETTLE);
     assert_eq!(pass(&w, &ours), (Again::Now, 64));
     let (again, woken) = pass(&w, &ours);
     assert_eq!(woken, 6);

@@ -56,7 +56,7 @@ impl Abilities {
     }
 
     /// The provider can be asked by key, and its "not found" is true once `settle` has passed since
-    /// the call ended.
+    /// the call would have timed out: one that broke off early may still arrive until then.
     #[must_use]
     pub fn lookup_after(self, settle: Duration) -> Abilities {
         Abilities { lookup_settle_ms: Some(at_least_1(settle)), ..self }

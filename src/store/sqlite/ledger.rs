@@ -2,10 +2,10 @@
 
 use super::{
     SqliteStore, accept, audit_log, channel, consent, hold, intend, looked, once_more, reject,
-    resolve,
+    resolve, undecided,
 };
 use crate::error::Result;
-use crate::model::id::SendKey;
+use crate::model::id::{Held, SendKey};
 use crate::model::text::check_name;
 use crate::store::ledger::{
     Accepted, Begun, ChannelChange, Consent, Fact, HostRead, Intent, Ledger, LookPlace,
@@ -25,6 +25,10 @@ impl Ledger for SqliteStore {
 
     fn reject(&self, rejection: Rejection) -> Result<Rejected> {
         self.writer.write(move |tx| reject::reject(tx, &rejection))
+    }
+
+    fn under_way(&self, key: SendKey, held: Held, until: i64) -> Result<()> {
+        self.writer.write(move |tx| undecided::under_way(tx, key, held, until))
     }
 
     fn due_looks(&self, after: Option<LookPlace>, most: usize) -> Result<Looks> {

@@ -7,14 +7,15 @@ use super::notify::{Notice, notify};
 use super::row::{self, RunningRow};
 use super::tx::Tx;
 use crate::error::Result;
-use crate::model::id::{JobNo, NoticeNo, OrgNo, SendNo};
+use crate::model::id::{Held, JobNo, NoticeNo, OrgNo, SendKey, SendNo};
 use crate::model::verdict::End;
 
 // CROSS JOIN: SQLite would begin with the tries and walk them all.
-const INTENDED_OF_TOKEN: &str = "SELECT t.send, t.n, c.timeout_ms, c.patience_ms, c.lookup_settle_ms FROM lanebox_send s \
+const INTENDED_OF_TOKEN: &str = "SELECT t.send, t.n, c.timeout_ms, c.patience_ms, c.lookup_settle_ms, t.unknown_at FROM lanebox_send s \
      CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') AND t.state = 'intended' \
      CROSS JOIN lanebox_channel c ON c.id = t.channel WHERE s.origin = ?1 AND t.token = ?2";
-const TRY_UNKNOWN: &str = "UPDATE lanebox_send_try SET state = 'unknown', unknown_at = ?3, wait_until = coalesce(wait_until, ?4), next_look = ?5 \
+const TRY_UNDER_WAY: &str = "UPDATE lanebox_send_try SET unknown_at = ?2 WHERE key = ?1 AND state = 'intended' AND token = ?3";
+const TRY_UNKNOWN: &str = "UPDATE lanebox_send_try SET state = 'unknown', unknown_at = ?3, wait_until = coalesce(wait_until, ?4), next_look = min(?5, max(?6, coalesce(wait_until, ?4))) \
      WHERE send = ?1 AND n = ?2 AND state = 'intended'";
 const BLOCKING: &str = "SELECT s.id FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') \
      WHERE s.origin = ?1 AND (s.order_by IS NOT NULL OR NOT EXISTS (SELECT 1 FROM lanebox_send_try a WHERE a.send = s.id AND a.state = 'accepted')) \
@@ -37,16 +38,24 @@ pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<O
     let vanished = matches!(end, End::Lost { .. });
     let intended = tx.all(INTENDED_OF_TOKEN, params![origin, run.held.token], |row| {
         let (send, n): (SendNo, i64) = (row.get(0)?, row.get(1)?);
-        Ok((send, n, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Option<i64>>(4)?))
+        let times = (row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Option<i64>>(4)?);
+        Ok((send, n, times, row.get::<_, Option<i64>>(5)?))
     })?;
-    for (send, n, timeout_ms, patience_ms, settle_ms) in intended {
-        // Who vanished may still have a request on the wire.
-        let unknown_at = if vanished { tx.now + timeout_ms } else { tx.now };
-        let next_look = unknown_at + settle_ms.unwrap_or(0);
+    for (send, n, (timeout_ms, patience_ms, settle_ms), under_way) in intended {
+        // Who vanished may still have a request on the wire; so may one that was cut off early.
+        let ended = if vanished { tx.now + timeout_ms } else { tx.now };
+        let unknown_at = under_way.map_or(ended, |until| until.max(ended));
+        // Where the provider cannot be asked there is nothing to wait for: the host may know now.
+        let next_look = settle_ms.map_or(ended, |settle| unknown_at + settle);
         let until = tx.now + patience_ms;
-        tx.run(TRY_UNKNOWN, params![send, n, unknown_at, until, next_look])?;
+        tx.run(TRY_UNKNOWN, params![send, n, unknown_at, until, next_look, tx.now])?;
     }
     tx.one(BLOCKING, [origin], |row| row.get(0))
+}
+
+/// The call of this token may arrive until then, whatever its caller heard.
+pub(super) fn under_way(tx: &Tx<'_>, key: SendKey, held: Held, until: i64) -> Result<()> {
+    tx.run(TRY_UNDER_WAY, params![key, until, held.token]).map(|_| ())
 }
 
 /// The undecided send that a job must wait for, if there is one.

@@ -11,7 +11,7 @@ use crate::model::send::class::Refusal;
 use crate::model::send::error::SendError;
 use crate::store::jobs::{Ended, Jobs, Reap, Round};
 use crate::store::ledger::Begun;
-use crate::store::ledger::tests::world::{DEDUPE, LEASE, LOOKUP, NEITHER, PATIENCE};
+use crate::store::ledger::tests::world::{DEDUPE, LEASE, LOOKUP, NEITHER, PATIENCE, TIMEOUT};
 
 /// A clock that is ahead of the store's: as if the thread had stood still since the intent.
 fn later(shop: &Shop, ms: i64) -> Env {
@@ -45,7 +45,7 @@ fn a_resend_that_stood_still_stays_unknown_because_its_first_call_may_have_gone_
     let held = shop.w.claim();
     let error = hello(&shop.sender(held)).expect_err("unknown");
     assert_eq!(shop.fails(held, &error), Some(Ended::Holds));
-    shop.w.advance(PATIENCE / 32);
+    shop.w.advance(TIMEOUT + PATIENCE / 32);
     shop.w.look(false);
     let held = shop.w.claim();
     let env = later(&shop, 5_001);

@@ -34,7 +34,7 @@ pub(super) struct Run {
 enum Stage {
     Ready,
     Intended { key: SendKey, call_by: i64 },
-    Called { key: SendKey, heard: Heard, not_before: i64 },
+    Called { key: SendKey, heard: Heard, not_before: i64, until: i64 },
     Over(End),
 }
 
@@ -224,10 +224,12 @@ impl Fleet {
         match std::mem::replace(&mut run.stage, Stage::Ready) {
             Stage::Ready => return self.next_send(run),
             Stage::Intended { key, call_by } => run.stage = self.call(run.held, key, call_by),
-            Stage::Called { key, heard, not_before } if self.w.env.mono_ms() < not_before => {
-                run.stage = Stage::Called { key, heard, not_before };
+            Stage::Called { key, heard, not_before, until }
+                if self.w.env.mono_ms() < not_before =>
+            {
+                run.stage = Stage::Called { key, heard, not_before, until };
             }
-            Stage::Called { key, heard, .. } => self.hears(run, key, &heard),
+            Stage::Called { key, heard, until, .. } => self.hears(run, key, &heard, until),
             Stage::Over(end) => {
                 let _ended = self.w.end(run.held, end);
                 return false;
@@ -310,11 +312,17 @@ impl Fleet {
             };
         }
         let heard = self.outside.call(key);
-        let wait = if matches!(heard, Heard::Nothing) { TIMEOUT } else { 0 };
-        Stage::Called { key, heard, not_before: self.w.env.mono_ms() + wait }
+        let wait = match heard {
+            // The connection breaks, and the request is under way all the same.
+            Heard::Nothing if self.chance.u32(0..3) == 0 => self.chance.i64(0..TIMEOUT),
+            Heard::Nothing => TIMEOUT,
+            _ => 0,
+        };
+        let (not_before, until) = (self.w.env.mono_ms() + wait, self.w.now() + TIMEOUT);
+        Stage::Called { key, heard, not_before, until }
     }
 
-    fn hears(&mut self, run: &mut Run, key: SendKey, heard: &Heard) {
+    fn hears(&mut self, run: &mut Run, key: SendKey, heard: &Heard, until: i64) {
         let late = self.w.state_of(key) == "unknown";
         let not_sent = match heard {
             Heard::Accepted(id) => {
@@ -326,6 +334,7 @@ impl Fleet {
                 return;
             }
             Heard::Nothing => {
+                self.w.store.under_way(key, run.held, until).expect("an answer");
                 run.stage = Stage::Over(self.swallowed(End::Unknown));
                 return;
             }
