@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser;
 
 use super::feeder;
 use super::input::InputArgs;
@@ -33,6 +34,13 @@ use summary::Summary;
 /// still during a freeze.
 const BLOW_MS: usize = 400;
 
+/// More would take hours.
+const MOST_KILLS: u64 = 1_000;
+
+fn kills() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(..=MOST_KILLS)
+}
+
 /// Options of `demo` itself.
 #[derive(Debug, clap::Args)]
 pub struct PlayArgs {
@@ -40,7 +48,7 @@ pub struct PlayArgs {
     input: InputArgs,
     /// Kill workers so often, dealt over the modes; with them come three freezes, and kills of the
     /// receiver
-    #[arg(long, value_name = "N", default_value_t = 6)]
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = kills())]
     kills: usize,
     /// Play this provider only, instead of all three in turn
     #[arg(long, value_enum)]
@@ -137,7 +145,11 @@ fn finish(args: &PlayArgs, stage: Stage, acts: &[Outcome]) -> anyhow::Result<()>
     if args.json {
         println!("{}", summary.json());
     } else {
-        println!("{}\n\n{}", summary.table(), next_steps(summary.kept));
+        println!("{}\n", summary.table());
+        if guilty.is_empty() {
+            println!("Nothing lost, nothing duplicated, nothing unexpected, no lane overlapped.\n");
+        }
+        println!("{}", next_steps(summary.kept));
     }
     if !guilty.is_empty() {
         let guilty = guilty.join("; ");
@@ -148,11 +160,12 @@ fn finish(args: &PlayArgs, stage: Stage, acts: &[Outcome]) -> anyhow::Result<()>
 
 fn tell_settings(args: &PlayArgs, webhooks: usize, dir: &Path) {
     eprintln!(
-        "{webhooks} webhooks, seed {}, {} kills, {WORKERS} workers; {}; files in {}",
+        "{webhooks} webhooks, seed {}, {} kills, {WORKERS} workers; {}; files in {}{}",
         args.input.seed,
         args.kills,
         settings::told(),
-        dir.display()
+        dir.display(),
+        if args.dir.is_none() { ", deleted if all goes well" } else { "" }
     );
 }
 
@@ -176,8 +189,9 @@ fn story(acts: &[Outcome], dir: &Path) -> anyhow::Result<String> {
     }
     if let Some(survivor) = &act.report.survivor {
         let Survivor { message, job, losses } = survivor;
-        story +=
-            &format!("\nmessage {message} was answered once, though {losses} worker(s) died\n");
+        story += &format!(
+            "\nmessage {message} was answered once, though {losses} of its runs were lost\n"
+        );
         story += &trace(job, &dir.join(&name).join("demo.db"))?;
     }
     Ok(story)

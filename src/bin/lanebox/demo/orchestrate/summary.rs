@@ -15,10 +15,10 @@ type Figure = (&'static str, &'static str, fn(&Report) -> i64, fn(i64, i64) -> i
 const FIGURES: &[Figure] = &[
     ("events", "events", |r| count(r.events), add),
     ("replies_expected", "replies expected", |r| count(r.replies_expected), add),
-    ("replied", "replied", |r| count(r.replied), add),
+    ("replied", "replied in full", |r| count(r.replied), add),
     ("provider_accepts", "accepts", |r| count(r.provider_accepts), add),
-    ("vetoed", "vetoed by a STOP", |r| count(r.vetoed), add),
-    ("noticed", "told to a person", |r| count(r.noticed), add),
+    ("vetoed", "texts kept back by a STOP", |r| count(r.vetoed), add),
+    ("noticed", "texts told to a person", |r| count(r.noticed), add),
     ("lost", "lost", |r| count(r.lost), add),
     ("duplicated", "duplicated", |r| count(r.duplicated), add),
     ("unexpected", "unexpected", |r| count(r.unexpected), add),
