@@ -13,9 +13,6 @@ use crate::store::ledger::{Accepted, ChannelChange, Consent, Fact};
 
 /// Verbs on jobs. Each is one savepoint's worth, answered after the commit that carried it.
 pub(crate) trait Jobs {
-    /// The row number of a kind, made if it is new.
-    fn kind(&self, name: &str) -> Result<KindNo>;
-
     /// Accepts jobs, all or none; each answer is the new job or the one that has its key.
     fn enqueue(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>>;
 

@@ -163,7 +163,6 @@ impl Bus for Mortal {
 impl Jobs for Mortal {
     verbs! {
         Jobs:
-        fn kind(name: &str) -> KindNo;
         fn enqueue(jobs: Vec<NewJob>) -> Vec<Enqueued>;
         fn cancel(job: JobId, by: &str) -> Cancelled;
         fn requeue(job: JobId, by: &str) -> Requeued;

@@ -18,7 +18,7 @@ use crate::Durability;
 use crate::model::id::{Held, JobNo, KindNo};
 use crate::model::job::NewJob;
 use crate::model::lane::Lane;
-use crate::store::jobs::{Ask, Cancelled, Handled, Jobs};
+use crate::store::jobs::{Ask, Cancelled, Handled};
 use crate::store::people::People;
 
 /// Monday, 2024-01-08, 08:00 UTC: long ago for whoever opens the file, so that whatever waits is

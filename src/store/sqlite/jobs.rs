@@ -3,12 +3,12 @@
 use super::round::Care;
 use super::tx::Tx;
 use super::{
-    SqliteStore, accept, audit_log, channel, consent, end, enqueue, names, order, publish, round,
-    row, step,
+    SqliteStore, accept, audit_log, channel, consent, end, enqueue, order, publish, round, row,
+    step,
 };
 use crate::error::{Error, Result};
 use crate::model::event::{NewEvent, Published};
-use crate::model::id::{Held, JobId, JobNo, KindNo};
+use crate::model::id::{Held, JobId, JobNo};
 use crate::model::job::{Enqueued, MAX_JOB_PAYLOAD, NewJob};
 use crate::model::text::{check_json, check_name};
 use crate::store::jobs::{
@@ -17,11 +17,6 @@ use crate::store::jobs::{
 use crate::store::ledger::{Accepted, ChannelChange, Consent, Fact};
 
 impl Jobs for SqliteStore {
-    fn kind(&self, name: &str) -> Result<KindNo> {
-        let name = name.to_owned();
-        self.writer.write(move |tx| names::kind(tx, &name))
-    }
-
     fn enqueue(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>> {
         jobs.iter().try_for_each(NewJob::check)?;
         self.writer.write(move |tx| jobs.iter().map(|job| enqueue::enqueue(tx, job)).collect())

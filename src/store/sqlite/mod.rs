@@ -160,6 +160,13 @@ impl SqliteStore {
         body(&conn)
     }
 
+    /// The row number of a kind, made if it is new.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn kind(&self, name: &str) -> Result<crate::model::id::KindNo> {
+        let name = name.to_owned();
+        self.writer.write(move |tx| names::kind(tx, &name))
+    }
+
     /// What a count answers.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn count(&self, sql: &str) -> usize {

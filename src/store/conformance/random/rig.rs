@@ -14,7 +14,7 @@ use crate::store::conformance::reference::{Model, Org, Process};
 use crate::store::conformance::tables::{self, Tables};
 use crate::store::conformance::world;
 
-use crate::store::jobs::{Claimed, Jobs, Lost, Requeued};
+use crate::store::jobs::{Claimed, Lost, Requeued};
 use crate::store::processes::Processes;
 use crate::store::sqlite::door::{Answer, Step};
 use crate::store::sqlite::{Opening, SqliteStore};
