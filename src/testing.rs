@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::env::Env;
 use crate::model::verdict::End;
 use crate::store::jobs::{Ask, Claimed, Finish, Handled, Jobs, Round};
-use crate::store::processes::Processes;
+use crate::store::processes::{Announced, Processes};
 use crate::store::sqlite::{Opening, SqliteStore};
 use crate::{Durability, Lane, NewJob, Result};
 
@@ -59,8 +59,10 @@ impl Bare {
     /// # Errors
     /// As [`Lanebox::enqueue`](crate::Lanebox::enqueue).
     pub fn handle(&mut self, kind: &str) -> Result<()> {
-        let kind = self.store.kind(kind)?;
-        self.ask.kinds.push(Handled { kind, short: true });
+        // As an engine does.
+        let kind = Announced { kind: kind.to_owned(), yields: false };
+        let kinds = self.store.announce(self.ask.process, vec![kind])?;
+        self.ask.kinds.extend(kinds.into_iter().map(|kind| Handled { kind, short: true }));
         Ok(())
     }
 

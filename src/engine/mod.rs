@@ -108,6 +108,12 @@ impl Engine {
         }
     }
 
+    /// This engine committed something that anybody may wait for: every engine of its handle looks.
+    pub(crate) fn ring_all(&self) {
+        self.peers.ring_others(self);
+        self.ring();
+    }
+
     /// Something was committed: an idle worker and the loops look.
     pub(crate) fn ring(&self) {
         self.desk.lock().rung = true;

@@ -40,8 +40,7 @@ impl Engine {
             self.store.round(round)?.dispatched
         };
         if !leads {
-            self.peers.ring_others(self);
-            self.ring();
+            self.ring_all();
         }
         dispatched.unwrap_or(Ok(Dispatched::default()))
     }
@@ -123,8 +122,7 @@ impl Engine {
         }
         if !done.reaped.is_empty() || done.cascaded {
             self.hand_out(done, None, self.env.mono_us());
-            self.peers.ring_others(self);
-            self.ring();
+            self.ring_all();
         }
         Ok(())
     }

@@ -55,14 +55,16 @@ impl Engine {
                 let took_us = self.env.mono_us() - busy.since_us;
                 self.record_ends(&[Report { finish: end, kind: claimed.kind, took_us }], &[ended]);
                 let goes_on = self.leave(claimed.held);
-                self.peers.ring_others(self);
-                self.ring();
+                self.ring_all();
                 goes_on
             }
             Ran::Lost => {
                 let took_us = self.env.mono_us() - busy.since_us;
                 self.record_dropped(&claimed.held, claimed.kind, took_us);
-                self.leave(claimed.held)
+                let goes_on = self.leave(claimed.held);
+                // What a provider said late may have freed the job that waits for it.
+                self.ring_all();
+                goes_on
             }
         }
     }

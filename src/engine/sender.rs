@@ -176,8 +176,8 @@ impl<'e> Sender<'e> {
     }
 
     // A connection that broke early says nothing of the request: it may arrive as late as one whose
-    // caller waited to the end. If this cannot be written, the run's end cannot either, and what
-    // vanished counts as under way.
+    // caller waited to the end. If this cannot be written but the run's end can, a lookup may be
+    // believed too early: the log says so.
     fn under_way(&self, key: SendKey, until: i64) {
         if until <= self.env.now_ms() {
             return;

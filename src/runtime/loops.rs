@@ -58,8 +58,7 @@ pub(crate) fn resolve(engine: Arc<Engine>) -> Loop {
     let step = move || {
         let (again, woken) = resolver::tick(&*engine.store, &engine.channels)?;
         if woken > 0 {
-            engine.peers.ring_others(&engine);
-            engine.ring();
+            engine.ring_all();
         }
         Ok(match again {
             Again::Now => Next::Now,

@@ -143,3 +143,45 @@ fn r26_a_handler_that_ignores_its_signal_sends_nothing_beside_its_retry() {
     assert_eq!(scene.see(id).lost, 1);
     running.stop(LONG);
 }
+
+/// Its first call hangs at the gate and is accepted late.
+struct Late {
+    gate: Gate,
+}
+
+impl Channel for Late {
+    fn abilities(&self) -> Abilities {
+        Abilities::new(Duration::from_millis(50)).patience(Duration::from_secs(600))
+    }
+
+    fn deliver(&self, _letter: &Letter<'_>) -> Delivery {
+        self.gate.wait();
+        Delivery::accepted("wamid.1")
+    }
+}
+
+#[test]
+fn a_late_accept_of_a_lost_run_wakes_the_job_that_waits_for_it() {
+    let scene = Scene::new();
+    let lanebox = scene.hasty(Duration::from_secs(1));
+    let gate = Gate::default();
+    let _opens = Opens(gate.clone());
+    let policy = quick().max_run(Duration::from_millis(20));
+    let reactions = Reactions::new().channel("whatsapp", Late { gate: gate.clone() }).on_kind(
+        "turn",
+        policy,
+        |ctx| -> Answer {
+            ctx.send("whatsapp", "+49151", "hello")?;
+            ctx.step("after", || Ok::<_, lanebox::BoxError>(1))?;
+            Ok(Outcome::Done)
+        },
+    );
+    let running = lanebox.start(reactions).expect("started");
+    let turn = enqueue(&lanebox, job_in("turn", "ann"));
+    gate.until_reached();
+    let unknown = "SELECT count(*) FROM lanebox_send_try WHERE state = 'unknown'";
+    until("its lease is taken back", || scene.number(unknown, []) == 1);
+    gate.open();
+    scene.until_state(turn, "done");
+    drop(running);
+}

@@ -76,19 +76,19 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
         return Ok((Vec::new(), false));
     }
     let mut taking = Taking { tx, ask, token: counter.token, claimed: Vec::new() };
-    let mut walk;
-    match suspect(tx, ask, &running, counter.org)? {
+    let walk = match suspect(tx, ask, &running, counter.org)? {
         Suspect::Take(found) => {
-            let suspect;
-            (walk, suspect) = *found;
+            let (mut walk, suspect) = *found;
             taking.take(&mut walk, suspect)?;
+            walk
         }
         Suspect::RunEmpty => return Ok((Vec::new(), false)),
         Suspect::Wait => {
-            walk = Walk::start(tx, ask, &running, counter.org, false)?;
+            let mut walk = Walk::start(tx, ask, &running, counter.org, false)?;
             taking.fill(&mut walk, room)?;
+            walk
         }
-    }
+    };
     let more = walk.is_spent();
     let served = walk.end(tx)?.unwrap_or(counter.org);
     if !taking.claimed.is_empty() || served != counter.org {

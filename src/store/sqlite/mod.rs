@@ -161,7 +161,7 @@ impl SqliteStore {
     }
 
     /// The row number of a kind, made if it is new.
-    #[cfg(any(test, feature = "testing"))]
+    #[cfg(test)]
     pub(crate) fn kind(&self, name: &str) -> Result<crate::model::id::KindNo> {
         let name = name.to_owned();
         self.writer.write(move |tx| names::kind(tx, &name))

@@ -76,3 +76,20 @@ fn a_message_is_traced_to_what_was_published_because_of_it() {
     let upward = cli.json(&["trace", sent.as_str().expect("an id")]);
     assert_eq!(upward["events"][0]["id"], id);
 }
+
+#[test]
+fn the_readmes_commands_do_what_they_are_shown_for() {
+    let cli = Cli::new();
+    let readme = include_str!("../../../README.md");
+    let shown = readme.lines().filter_map(|line| line.strip_prefix("$ lanebox "));
+    // Nothing is there to be resolved in a new file.
+    let shown: Vec<&str> = shown.filter(|line| !line.contains(" SEND")).collect();
+    assert_eq!(shown.len(), 5, "{shown:?}");
+    for line in shown {
+        let words = line.replace("--db crm.db ", "").replace('\'', "");
+        let words: Vec<&str> = words.split_whitespace().filter(|&word| word != "--db").collect();
+        let words: Vec<&str> = words.into_iter().filter(|&word| word != "crm.db").collect();
+        let answer = cli.run(&words);
+        assert_eq!(answer.code, 0, "{line}: {answer:?}");
+    }
+}
