@@ -222,7 +222,9 @@ impl Lanebox {
     ///
     /// # Errors
     /// The body's own error as [`Error::Host`] (or as it was, if it is ours): everything was rolled
-    /// back. [`Error::TransactionEnded`] if the body ended the transaction itself.
+    /// back. [`Error::TransactionEnded`] if the body ended the transaction itself. SQLite answers
+    /// the body "not authorized" to what would outlive the transaction: a PRAGMA that sets
+    /// something, a temporary table, view or trigger in the way of one of Lanebox's.
     pub fn transaction<T, E>(
         &self,
         body: impl FnOnce(&Transaction<'_>) -> std::result::Result<T, E>,

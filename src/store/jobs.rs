@@ -159,7 +159,8 @@ pub(crate) struct Rounded {
     pub(crate) cascaded: bool,
     /// What was taken.
     pub(crate) claimed: Vec<Claimed>,
-    /// The claim looked at as many orgs as one may; the next begins behind them.
+    /// The claim looked at as many orgs as one may, and the next begins behind them; or what it
+    /// found was gone, and something behind it may be claimable now.
     pub(crate) more: bool,
     /// When the next scheduled job is due, or the next waiting one expires; not asked by a claim
     /// that got all it wanted.

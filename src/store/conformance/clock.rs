@@ -4,6 +4,8 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use super::world::{LEASE_MS, World, due, lane_less, laned, retry};
 use crate::model::id::JobNo;
+use crate::model::job::NewJob;
+use crate::model::lane::Lane;
 use crate::store::jobs::{Jobs, Round};
 
 fn claim(world: &World, most: usize) -> crate::store::jobs::Rounded {
@@ -102,4 +104,46 @@ fn j38_a_clock_that_steps_back_an_hour_extends_no_lease_for_ever_and_loses_no_du
     later.sort_unstable();
     assert_eq!(later, [failed, scheduled]);
     world.is_sound();
+}
+
+// What an engine goes by after a claim: if something is ready and nothing says "look again", every
+// worker sleeps over it.
+fn nobody_sleeps_over_what_is_ready(world: &World) {
+    let done = claim(world, 4);
+    assert!(world.one::<i64>("SELECT count(*) FROM lanebox_ready") > 0);
+    assert!(done.more || done.next_due.is_some(), "{done:?}");
+}
+
+fn expiring(job: NewJob, at: i64) -> NewJob {
+    NewJob { expires_at: Some(at), ..job }
+}
+
+#[test]
+fn what_an_expired_candidate_makes_claimable_in_another_kind_is_not_slept_over() {
+    let world = World::new();
+    let soon = world.now() + 1_000;
+    for _ in 0..200 {
+        world.enqueue(expiring(lane_less(), soon));
+    }
+    world.enqueue(expiring(laned("ann"), soon + 1));
+    world.enqueue(NewJob::raw("follow", "{}", Lane::of("ann")).org("acme"));
+    world.clock.advance(5_000);
+    nobody_sleeps_over_what_is_ready(&world);
+}
+
+#[test]
+fn an_expired_suspect_hides_nothing_that_is_ready() {
+    let world = World::new();
+    let at = world.now() + 300_000;
+    let suspect = world.enqueue(expiring(laned("ann"), at));
+    for _ in 0..2 {
+        assert_eq!(world.take().job, suspect);
+        world.lose();
+    }
+    for _ in 0..200 {
+        world.enqueue(expiring(lane_less(), at - 1_000));
+    }
+    world.enqueue(lane_less());
+    world.clock.advance(600_000);
+    nobody_sleeps_over_what_is_ready(&world);
 }

@@ -4,6 +4,7 @@ use super::world::{World, due, lane_less, laned, postpone, retry};
 use crate::model::id::JobNo;
 use crate::model::job::NewJob;
 use crate::model::lane::Lane;
+use crate::model::verdict::End;
 use crate::store::jobs::Jobs;
 
 /// Takes and finishes one job after the other.
@@ -97,6 +98,17 @@ fn e129_the_order_of_a_lane_does_not_follow_a_clock_that_steps_back() {
     world.clock.step_wall(-3_600_000);
     jobs.push(world.enqueue(laned("ann")));
     assert_eq!(drained(&world), jobs);
+}
+
+#[test]
+fn e129_a_job_handed_back_after_the_clock_stepped_back_keeps_its_place_in_its_lane() {
+    let world = World::new();
+    let first = world.enqueue(laned("ann"));
+    let _second = world.enqueue(laned("ann"));
+    let held = world.take();
+    world.clock.step_wall(-3_600_000);
+    let _back = world.end(held, End::HandBack { started: false });
+    assert_eq!(world.taken(1), [first]);
 }
 
 #[test]

@@ -25,6 +25,7 @@ const MAY: &[(&str, &str)] = &[
     ("front.rs LIVE_PATTERNS", "the patterns of the registered consumers"),
     ("handles.rs BESIDE", "the processes that live, and only while a suspect waits"),
     ("handles.rs UNHANDLED", "the kinds: as many as the program has"),
+    ("host.rs HIDES", "the temporary tables of one connection"),
     ("look.rs ACTIVE", "an index of the active consumers"),
     ("reap.rs OTHERS_HOLD", "never more rows than the global cap"),
     ("reap.rs REAP_FIND", "never more rows than the global cap"),

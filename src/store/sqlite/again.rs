@@ -31,8 +31,10 @@ pub(super) fn wait(tx: &Tx<'_>, run: &RunningRow, end: &End, again: &Again) -> R
     }
     may_expire(tx, run, &job)?;
     let here = job.place_at(again.due, again.lost >= 2);
+    // What is handed back was due when it was taken: a clock that went back since changes nothing.
+    let was_due = matches!(end, End::HandBack { .. });
     match kept {
-        _ if again.due > tx.now => schedule(tx, again.due, job.id, run.held.lane)?,
+        _ if again.due > tx.now && !was_due => schedule(tx, again.due, job.id, run.held.lane)?,
         Some(lane) => place_keeper(tx, lane, &here)?,
         None => place(tx, &here)?,
     }

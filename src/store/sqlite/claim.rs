@@ -75,7 +75,8 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
     if counter.paused || room == 0 || holds(tx, ask.process, &running.alone)? {
         return Ok((Vec::new(), false));
     }
-    let mut taking = Taking { tx, ask, token: counter.token, claimed: Vec::new() };
+    let mut taking =
+        Taking { tx, ask, token: counter.token, claimed: Vec::new(), lost_some: false };
     let walk = match suspect(tx, ask, &running, counter.org)? {
         Suspect::Take(found) => {
             let (mut walk, suspect) = *found;
@@ -89,7 +90,7 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
             walk
         }
     };
-    let more = walk.is_spent();
+    let more = walk.is_spent() || taking.lost_some;
     let served = walk.end(tx)?.unwrap_or(counter.org);
     if !taking.claimed.is_empty() || served != counter.org {
         tx.run(COUNTER_SET, params![taking.token, served])?;
@@ -161,6 +162,8 @@ struct Taking<'t, 'c> {
     ask: &'t Ask,
     token: i64,
     claimed: Vec<Claimed>,
+    /// A candidate was gone: what waited behind it may be claimable now, of any kind.
+    lost_some: bool,
 }
 
 impl Taking<'_, '_> {
@@ -197,7 +200,7 @@ impl Taking<'_, '_> {
                 walk.took(self.tx, &place)?;
             }
             Taken::NotAhead => walk.close(&place),
-            Taken::Gone => {}
+            Taken::Gone => self.lost_some = true,
         }
         Ok(())
     }

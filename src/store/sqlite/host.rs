@@ -10,10 +10,12 @@ use crate::error::{Error, Result};
 use crate::model::event::{NewEvent, Published};
 use crate::model::job::{Enqueued, NewJob};
 
-const FILE: &str = "SELECT file_uuid FROM lanebox_meta WHERE id = 1";
+const FILE: &str = "SELECT file_uuid FROM main.lanebox_meta WHERE id = 1";
 const SYNCHRONOUS: &str = "PRAGMA main.synchronous";
 // Changes nothing, and takes the write lock that a deferred transaction does not have yet.
-const LOCK: &str = "UPDATE lanebox_counter SET one = 1 WHERE one = 0";
+const LOCK: &str = "UPDATE main.lanebox_counter SET one = 1 WHERE one = 0";
+// A temporary table of the name of one of ours would take what is written to it.
+const HIDES: &str = "SELECT 1 FROM temp.sqlite_schema WHERE name LIKE 'lanebox!_%' ESCAPE '!'";
 
 /// `synchronous=FULL`.
 const FULL: i64 = 2;
@@ -38,6 +40,10 @@ impl SqliteStore {
                 "its connection has no transaction open: begin one with IMMEDIATE",
             ));
         }
+        // An attached file would get neither the lock nor the flush that are asked for here.
+        if !conn.table_exists(Some(MAIN_DB), c"lanebox_meta")? {
+            return Err(refused("its connection has no Lanebox file as its main one"));
+        }
         take_lock(conn)?;
         self.check_connection(conn)?;
         let tx = Tx::new(conn, &self.env, &self.meta.secret);
@@ -45,6 +51,9 @@ impl SqliteStore {
     }
 
     fn check_connection(&self, conn: &Connection) -> Result<()> {
+        if conn.prepare_cached(HIDES)?.exists([])? {
+            return Err(refused("a temporary table of its connection has the name of one of ours"));
+        }
         let file: [u8; 16] = conn.prepare_cached(FILE)?.query_row([], |row| row.get(0))?;
         if file != *self.meta.uuid.as_bytes() {
             return Err(refused("its connection is open on another file than this handle"));

@@ -3,6 +3,7 @@
 //! thread only, as leader, first.
 
 pub(super) mod faults;
+mod manners;
 mod seat;
 #[cfg(test)]
 mod tests;

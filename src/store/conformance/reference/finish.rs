@@ -144,7 +144,8 @@ impl Model {
         }
         job.due = due;
         job.keeps = keep && job.lane.is_some();
-        job.place = if due > now { Place::Scheduled } else { Place::Due };
+        let later = due > now && !matches!(end, End::HandBack { .. });
+        job.place = if later { Place::Scheduled } else { Place::Due };
         job.may_expire = job.expires_at.is_some() && !job.sent;
         self.remember(id, run, n, ended, words_of(end));
         Ended::Waits { due }

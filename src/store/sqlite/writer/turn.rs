@@ -10,6 +10,7 @@ use parking_lot::MutexGuard;
 use rusqlite::Connection;
 
 use super::faults::Point;
+use super::manners::Manners;
 use super::seat::Aboard;
 use super::{Durability, First, Operation, Tx, Writer};
 use crate::error::{Error, Result};
@@ -22,6 +23,7 @@ pub(super) struct Held {
     /// How often a transaction was committed and rolled back on it.
     committed: Arc<AtomicU64>,
     rolled_back: Arc<AtomicU64>,
+    manners: Manners,
     durability: Durability,
     doubtful: Cell<bool>,
     /// Of what others had committed when it was last asked. Means nothing on another connection.
@@ -46,8 +48,10 @@ impl Held {
         conn.rollback_hook(Some(move || {
             rollbacks.fetch_add(1, Ordering::Relaxed);
         }))?;
+        let manners = Manners::watch(&conn)?;
         let (doubtful, version) = (Cell::new(false), Cell::new(None));
-        Ok(Held { conn, committed, rolled_back, durability: Durability::Full, doubtful, version })
+        let durability = Durability::Full;
+        Ok(Held { conn, committed, rolled_back, manners, durability, doubtful, version })
     }
 
     pub(super) fn changed_elsewhere(&self) -> Result<bool> {
@@ -215,7 +219,9 @@ impl<'w> Turn<'w> {
     // even if it began another.
     fn run_host(&self, tx: &Tx<'_>, host: &mut dyn FnMut(&Tx<'_>) -> Result<()>) -> Result<()> {
         let before = self.held.ends();
+        let hosts_turn = self.held.manners.hosts_turn();
         let answer = host(tx);
+        drop(hosts_turn);
         let now = self.held.ends();
         if now == before && !tx.conn.is_autocommit() {
             return answer;

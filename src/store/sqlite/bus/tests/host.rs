@@ -171,3 +171,24 @@ fn a_relaxed_file_takes_what_a_relaxed_host_writes() {
     tx.commit().expect("committed");
     assert_eq!(scratch.one::<i64>("SELECT count(*) FROM lanebox_event"), 1);
 }
+
+#[test]
+fn a_file_that_is_only_attached_or_hidden_is_refused_before_anything_is_written() {
+    let scratch = Scratch::new();
+    let store = scratch.store();
+    let attached = Connection::open_in_memory().expect("a connection");
+    attached.execute("ATTACH ?1 AS crm", [scratch.path().to_string_lossy()]).expect("attached");
+    attached.execute_batch("PRAGMA crm.synchronous = OFF; BEGIN IMMEDIATE").expect("begun");
+    let hidden = host(&scratch);
+    for (conn, why) in [(&attached, "main one"), (&hidden, "temporary table")] {
+        if conn.is_autocommit() {
+            hidden
+                .execute_batch("CREATE TEMP TABLE lanebox_event AS SELECT * FROM main.lanebox_event; BEGIN IMMEDIATE")
+                .expect("begun");
+        }
+        let told = store.publish_in(conn, &event("deal.won")).expect_err(why).to_string();
+        assert!(told.contains(why), "{told}");
+        conn.execute_batch("ROLLBACK").expect("rolled back");
+    }
+    assert_eq!(scratch.one::<i64>("SELECT count(*) FROM lanebox_event"), 0);
+}

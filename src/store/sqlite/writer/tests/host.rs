@@ -140,3 +140,30 @@ fn r6_a_write_from_inside_the_closure_is_refused_instead_of_waiting_for_itself()
         .expect("the closure itself is well");
     assert_eq!(bench.notes(), [2]);
 }
+
+#[test]
+fn what_a_host_does_to_the_connection_does_not_outlive_its_transaction() {
+    let refused = [
+        "PRAGMA query_only = 1",
+        "PRAGMA Ignore_Check_Constraints(1)",
+        "PRAGMA wal_autocheckpoint = 0",
+        "CREATE TEMP TABLE lanebox_event AS SELECT * FROM main.lanebox_event",
+        "CREATE TEMP VIEW Lanebox_Job AS SELECT 1",
+        "CREATE TEMP TABLE mine (a); ALTER TABLE temp.mine RENAME TO lanebox_job",
+        "CREATE TEMP TRIGGER t BEFORE INSERT ON main.lanebox_event BEGIN SELECT RAISE(IGNORE); END",
+    ];
+    for sql in refused {
+        let bench = Bench::new();
+        let (host, riders) = bench.host_beside_three(|tx| Ok(tx.conn.execute_batch(sql)?));
+        let told = host.expect("no panic").expect_err(sql).to_string();
+        assert!(told.contains("not authorized") || told.contains("prohibited"), "{sql}: {told}");
+        assert!(failed(&riders).len() == 3 || bench.notes() == [1, 2, 3], "{sql}");
+        bench.store.writer.write(note(7)).expect(sql);
+    }
+    let allowed = "CREATE TEMP TABLE mine (a); PRAGMA table_info(lanebox_job); PRAGMA defer_foreign_keys = 1; \
+                   CREATE TABLE shop (a); ALTER TABLE shop RENAME TO store";
+    let bench = Bench::new();
+    let (host, riders) = bench.host_beside_three(|tx| Ok(tx.conn.execute_batch(allowed)?));
+    host.expect("no panic").expect("the host's own matter");
+    assert!(failed(&riders).is_empty());
+}
