@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use serde_json::json;
 use time::OffsetDateTime;
 
 use crate::engine::channel::{Channel, Channels, Delivery, Letter};
@@ -16,9 +17,9 @@ use crate::model::send::error::SendError;
 use crate::model::send::numbering::Numbering;
 use crate::model::send::receipt::Receipt;
 use crate::model::send::{Slot, Witness};
-use crate::model::text::one_line;
+use crate::model::text::scrub;
 use crate::store::Store;
-use crate::store::ledger::{Accepted, Begun, Fact, Intent, NotSent, Rejected, Rejection};
+use crate::store::ledger::{Accepted, Begun, Fact, Intent, NotSent, Rejected, Rejection, UnderWay};
 
 /// How long a send by a channel that has no code here waits before it looks again.
 const NO_CODE_WAIT_MS: i64 = 60_000;
@@ -44,6 +45,16 @@ struct Message<'a> {
     channel: &'a str,
     recipient: &'a str,
     body: &'a str,
+}
+
+impl Message<'_> {
+    /// One line for people in which nothing of the message can be read, whether its body is a text
+    /// or JSON, and whether or not a provider repeats the plus of a number.
+    fn scrub(&self, reason: &str) -> String {
+        let fields: Option<serde_json::Value> = serde_json::from_str(self.body).ok();
+        let number = self.recipient.trim_start_matches('+');
+        scrub(reason, &json!([self.recipient, number, self.body, fields]).to_string())
+    }
 }
 
 impl<'e> Sender<'e> {
@@ -151,25 +162,26 @@ impl<'e> Sender<'e> {
         let until = self.env.now_ms() + code.abilities().timeout_ms;
         let delivery = catch_unwind(AssertUnwindSafe(|| code.deliver(&letter)));
         match delivery.unwrap_or_else(|panic| {
-            self.under_way(key, until);
+            self.under_way(key, until, "the channel's code panicked".to_owned());
             resume_unwind(panic)
         }) {
             Delivery::Accepted { receipt } => self.accepted(key, receipt),
             Delivery::Rejected { refusal, reason, retry_after } => {
-                let pause_ms = retry_after.map(duration_ms);
+                let (reason, pause_ms) = (message.scrub(&reason), retry_after.map(duration_ms));
                 self.rejected(key, NotSent::Refused(refusal), &reason, pause_ms)?;
                 let retry_at = pause_ms.map(|pause| self.at(pause.clamp(0, LONGEST_PAUSE_MS)));
-                Err(SendError::Rejected { refusal, reason: one_line(&reason), retry_at })
+                Err(SendError::Rejected { refusal, reason, retry_at })
             }
             Delivery::NotCalled { reason } => {
+                let reason = message.scrub(&reason);
                 self.rejected(key, NotSent::NotCalled, &reason, None)?;
-                Err(SendError::NotCalled { reason: one_line(&reason) })
+                Err(SendError::NotCalled { reason })
             }
             Delivery::Unknown { reason } => {
-                // The end of the run makes it unknown, as a crash would.
-                self.under_way(key, until);
-                let reason = one_line(&reason);
+                let reason = message.scrub(&reason);
                 tracing::warn!(%key, channel, reason, "it is not known whether a message went out");
+                // The end of the run makes it unknown, as a crash would.
+                self.under_way(key, until, reason);
                 Err(SendError::Unknown)
             }
         }
@@ -178,11 +190,9 @@ impl<'e> Sender<'e> {
     // A connection that broke early says nothing of the request: it may arrive as late as one whose
     // caller waited to the end. If this cannot be written but the run's end can, a lookup may be
     // believed too early: the log says so.
-    fn under_way(&self, key: SendKey, until: i64) {
-        if until <= self.env.now_ms() {
-            return;
-        }
-        if let Err(error) = insist(|| self.store.under_way(key, self.held, until)) {
+    fn under_way(&self, key: SendKey, until: i64, reason: String) {
+        let call = UnderWay { key, held: self.held, until, reason };
+        if let Err(error) = insist(|| self.store.under_way(call.clone())) {
             tracing::error!(%error, %key, "until when a call is under way could not be recorded");
         }
     }

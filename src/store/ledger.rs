@@ -21,9 +21,8 @@ pub(crate) trait Ledger {
     /// Records that the only call of a try was refused, or did not reach the provider.
     fn reject(&self, rejection: Rejection) -> Result<Rejected>;
 
-    /// Records that a call, though its caller heard nothing of use, may arrive until this wall
-    /// time: a lookup's "not found" is believed only so long after it.
-    fn under_way(&self, key: SendKey, held: Held, until: i64) -> Result<()>;
+    /// Records that the caller of a call heard nothing of use, and that it may still arrive.
+    fn under_way(&self, call: UnderWay) -> Result<()>;
 
     /// Unknown tries whose next look is due, oldest first, beginning behind `after`.
     fn due_looks(&self, after: Option<LookPlace>, most: usize) -> Result<Looks>;
@@ -124,6 +123,17 @@ pub(crate) struct Rejection {
     pub(crate) reason: String,
     /// The provider wants no call for so long: the channel is paused.
     pub(crate) pause_ms: Option<i64>,
+}
+
+/// A call whose caller does not know whether it arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnderWay {
+    pub(crate) key: SendKey,
+    pub(crate) held: Held,
+    /// It may arrive until this wall time: a lookup's "not found" is believed only so long after
+    /// it.
+    pub(crate) until: i64,
+    pub(crate) reason: String,
 }
 
 /// Why a try is certain not to have gone out.

@@ -20,7 +20,7 @@ use crate::store::jobs::{
 };
 use crate::store::ledger::{
     Accepted, Begun, ChannelChange, Consent, Fact, HostRead, Intent, Ledger, LookPlace,
-    LookedAnswer, LookedAt, Looks, Ordered, Rejected, Rejection, Resolved, Word,
+    LookedAnswer, LookedAt, Looks, Ordered, Rejected, Rejection, Resolved, UnderWay, Word,
 };
 use crate::store::people::{
     ConsumerView, Diagnosis, EventDetail, EventView, Explanation, Filter, JobDetail, JobView,
@@ -209,7 +209,7 @@ impl Ledger for Mortal {
         Ledger:
         fn accept(fact: Fact) -> Accepted;
         fn reject(rejection: Rejection) -> Rejected;
-        fn under_way(key: SendKey, held: Held, until: i64) -> ();
+        fn under_way(call: UnderWay) -> ();
         fn due_looks(after: Option<LookPlace>, most: usize) -> Looks;
         fn looked(at: LookedAt) -> LookedAnswer;
         fn host_read(read: HostRead<'_>) -> ();

@@ -119,7 +119,7 @@ impl World {
             90..94 => Delivery::rejected_for_good("no such number"),
             _ => Delivery::NotCalled { reason: "no route to it".to_owned() },
         };
-        if self.swarm.deaths && self.below(100) < 3 {
+        if self.swarm.deaths && self.below(100) < 10 {
             self.see("death during a call");
             self.note(&format!("{} dies in its call", life.name));
             life.die();

@@ -157,6 +157,48 @@ fn a_channel_that_panics_leaves_it_unknown() {
 }
 
 #[test]
+fn what_a_channel_says_when_it_does_not_know_is_kept_with_the_try() {
+    let shop = Shop::new(NEITHER);
+    shop.provider.then(Reply::Mumble("502 for 4915112345678: hello\nsecond line"));
+    let held = shop.w.claim();
+    let error = hello(&shop.sender(held)).expect_err("nobody knows");
+    assert_eq!(shop.fails(held, &error), Some(Ended::Holds));
+    let said = shop.w.ask::<String>("SELECT state || ': ' || reason FROM lanebox_send_try");
+    assert_eq!(said, "unknown: 502 for […]: […]");
+    shop.w.sound();
+}
+
+#[test]
+fn a_second_call_of_a_try_forgets_what_was_said_of_the_first() {
+    let shop = Shop::new(DEDUPE);
+    shop.provider.then(Reply::Mumble("502"));
+    let held = shop.w.claim();
+    let error = hello(&shop.sender(held)).expect_err("nobody knows");
+    assert_eq!(shop.fails(held, &error), Some(Ended::Holds));
+    shop.w.advance(PATIENCE / 2);
+    let _permitted = crate::engine::resolver::tick(&*shop.w.store, &shop.channels);
+    let held = shop.w.claim();
+    hello(&shop.sender(held)).expect("the same key, and it answers");
+    let said = "SELECT state || ' ' || calls || coalesce(reason, '') FROM lanebox_send_try";
+    assert_eq!(shop.w.ask::<String>(said), "accepted 2");
+    shop.w.sound();
+}
+
+#[test]
+fn nothing_of_a_refused_message_is_in_what_people_read() {
+    let shop = Shop::new(NEITHER);
+    shop.provider.then(Reply::Refuse(Refusal::ForGood));
+    let held = shop.w.claim();
+    let error = shop.sender(held).send("whatsapp", TO, "nope, no").expect_err("refused");
+    assert!(matches!(&error, SendError::Rejected { reason, .. } if reason == "no"), "{error}");
+    shop.provider.then(Reply::NotCalled);
+    let error = shop.sender(held).send_named("n", "whatsapp", TO, "connection");
+    let Err(SendError::NotCalled { reason }) = error else { panic!("{error:?}") };
+    assert_eq!(reason, "[…] refused");
+    shop.w.sound();
+}
+
+#[test]
 fn e74_e132_refusals_end_the_run_as_what_they_are_and_keep_their_number() {
     let shop = Shop::new(NEITHER);
     shop.provider.then(Reply::Refuse(Refusal::Transient));

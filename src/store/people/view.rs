@@ -232,6 +232,8 @@ pub struct SendView {
     pub wait_until: Option<i64>,
     /// The channel's receipt.
     pub receipt: Option<String>,
+    /// What the channel said of its newest try, if that was no receipt.
+    pub reason: Option<String>,
     /// The open notice about it.
     pub notice: Option<String>,
 }
@@ -277,7 +279,7 @@ pub struct TryView {
     pub receipt: Option<String>,
     /// Of a rejected try: `transient`, `good` (for good) or `not_called`.
     pub class: Option<String>,
-    /// What the channel said.
+    /// What the channel said: why it refused, or why it does not know.
     pub reason: Option<String>,
     /// Of an abandoned try: `not_found`, `send_again` or `given_up`.
     pub how: Option<String>,

@@ -27,7 +27,7 @@ const RUNNING_SENT: &str = "UPDATE lanebox_running SET sent = 1 WHERE id = ?1 AN
 const SEND_CHANGED: &str = "UPDATE lanebox_send SET changed_hash = ?2 WHERE id = ?1";
 const TRY_NEW: &str = "INSERT INTO lanebox_send_try(send, n, key, channel, recipient_hmac, recipient_mask, hash, state, job, token, after, ordered_by, order_no, intended_at) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'intended', ?8, ?9, ?10, ?11, ?12, ?13)";
-const TRY_RESEND: &str = "UPDATE lanebox_send_try SET state = 'intended', token = ?3, calls = calls + 1, resend = 0, next_look = NULL, notice = NULL \
+const TRY_RESEND: &str = "UPDATE lanebox_send_try SET state = 'intended', token = ?3, calls = calls + 1, resend = 0, next_look = NULL, notice = NULL, reason = NULL \
      WHERE send = ?1 AND n = ?2 AND state = 'unknown' AND resend = 1 AND job = ?4";
 const TRY_NOTICE: &str = "SELECT notice FROM lanebox_send_try WHERE send = ?1 AND n = ?2";
 const TRY_REFUSED: &str = "UPDATE lanebox_send_try SET state = 'rejected', class = 'good', reason = ?3, ended_at = ?4 WHERE send = ?1 AND n = ?2";

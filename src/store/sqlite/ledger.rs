@@ -5,11 +5,11 @@ use super::{
     resolve, undecided,
 };
 use crate::error::Result;
-use crate::model::id::{Held, SendKey};
+use crate::model::id::SendKey;
 use crate::model::text::check_name;
 use crate::store::ledger::{
     Accepted, Begun, ChannelChange, Consent, Fact, HostRead, Intent, Ledger, LookPlace,
-    LookedAnswer, LookedAt, Looks, Ordered, Rejected, Rejection, Resolved, Word,
+    LookedAnswer, LookedAt, Looks, Ordered, Rejected, Rejection, Resolved, UnderWay, Word,
 };
 
 impl Ledger for SqliteStore {
@@ -27,8 +27,8 @@ impl Ledger for SqliteStore {
         self.writer.write(move |tx| reject::reject(tx, &rejection))
     }
 
-    fn under_way(&self, key: SendKey, held: Held, until: i64) -> Result<()> {
-        self.writer.write(move |tx| undecided::under_way(tx, key, held, until))
+    fn under_way(&self, call: UnderWay) -> Result<()> {
+        self.writer.write(move |tx| undecided::under_way(tx, &call))
     }
 
     fn due_looks(&self, after: Option<LookPlace>, most: usize) -> Result<Looks> {

@@ -7,14 +7,16 @@ use super::notify::{Notice, notify};
 use super::row::{self, RunningRow};
 use super::tx::Tx;
 use crate::error::Result;
-use crate::model::id::{Held, JobNo, NoticeNo, OrgNo, SendKey, SendNo};
+use crate::model::id::{JobNo, NoticeNo, OrgNo, SendNo};
+use crate::model::text::one_line;
 use crate::model::verdict::End;
+use crate::store::ledger::UnderWay;
 
 // CROSS JOIN: SQLite would begin with the tries and walk them all.
 const INTENDED_OF_TOKEN: &str = "SELECT t.send, t.n, c.timeout_ms, c.patience_ms, c.lookup_settle_ms, t.unknown_at FROM lanebox_send s \
      CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') AND t.state = 'intended' \
      CROSS JOIN lanebox_channel c ON c.id = t.channel WHERE s.origin = ?1 AND t.token = ?2";
-const TRY_UNDER_WAY: &str = "UPDATE lanebox_send_try SET unknown_at = ?2 WHERE key = ?1 AND state = 'intended' AND token = ?3";
+const TRY_UNDER_WAY: &str = "UPDATE lanebox_send_try SET unknown_at = ?2, reason = ?4 WHERE key = ?1 AND state = 'intended' AND token = ?3";
 const TRY_UNKNOWN: &str = "UPDATE lanebox_send_try SET state = 'unknown', unknown_at = ?3, wait_until = coalesce(wait_until, ?4), next_look = min(?5, max(?6, coalesce(wait_until, ?4))) \
      WHERE send = ?1 AND n = ?2 AND state = 'intended'";
 const BLOCKING: &str = "SELECT s.id FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') \
@@ -54,8 +56,9 @@ pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<O
 }
 
 /// The call of this token may arrive until then, whatever its caller heard.
-pub(super) fn under_way(tx: &Tx<'_>, key: SendKey, held: Held, until: i64) -> Result<()> {
-    tx.run(TRY_UNDER_WAY, params![key, until, held.token]).map(|_| ())
+pub(super) fn under_way(tx: &Tx<'_>, call: &UnderWay) -> Result<()> {
+    let reason = one_line(&call.reason);
+    tx.run(TRY_UNDER_WAY, params![call.key, call.until, call.held.token, reason]).map(|_| ())
 }
 
 /// The undecided send that a job must wait for, if there is one.

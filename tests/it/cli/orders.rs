@@ -141,6 +141,10 @@ fn a_person_decides_about_unknown_sends() {
     assert!(table.ok().contains("a…@….com") && !table.out.contains("ann.smith"), "{table:?}");
     let text = cli.run(&["sends", "1"]);
     assert!(text.ok().contains("decide: lanebox resolve 1 --sent"), "{text:?}");
+    assert!(text.out.contains("no answer") && table.out.contains("no answer"), "{text:?}");
+    let job = cli.json(&["sends", "1"])["job"].clone();
+    let trace = cli.run(&["trace", job.as_str().expect("an id")]);
+    assert!(trace.ok().contains(": no answer\n"), "{trace:?}");
 
     assert_eq!(cli.json(&["resolve", "1", "--sent", "--by", "ann"])["answer"], "sent");
     assert!(cli.run(&["resolve", "2", "--resend"]).ok().contains("sent again when its job runs"));

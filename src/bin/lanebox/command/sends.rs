@@ -55,7 +55,7 @@ impl Sends {
 /// Sends as a table.
 pub fn listed(session: &Session, sends: &[SendView]) -> Table {
     let columns =
-        ["send", "channel", "recipient", "state", "tries", "intended", "job", "receipt", "notice"];
+        ["send", "channel", "recipient", "state", "tries", "intended", "job", "said", "notice"];
     let mut table = Table::of(&columns);
     for send in sends {
         table.row([
@@ -66,7 +66,7 @@ pub fn listed(session: &Session, sends: &[SendView]) -> Table {
             send.tries.to_string(),
             session.out.when(send.intended_at),
             send.job.map(|id| id.to_string()).unwrap_or_default(),
-            send.receipt.clone().unwrap_or_default(),
+            send.receipt.clone().or(send.reason.clone()).unwrap_or_default(),
             send.notice.clone().unwrap_or_default(),
         ]);
     }

@@ -17,6 +17,8 @@ pub(crate) enum Reply {
     LoseTheAnswer,
     /// The message never arrives, and the caller hears nothing.
     LoseTheRequest,
+    /// It has the message, and its answer says only this.
+    Mumble(&'static str),
     Refuse(Refusal),
     /// "Not now, and nothing for so long."
     RefuseFor(Duration),
@@ -104,6 +106,10 @@ impl Channel for Provider {
                 lost()
             }
             Reply::LoseTheRequest => lost(),
+            Reply::Mumble(reason) => {
+                self.store(letter);
+                Delivery::Unknown { reason: reason.to_owned() }
+            }
             Reply::Refuse(refusal) => {
                 Delivery::Rejected { refusal, reason: "no".to_owned(), retry_after: None }
             }

@@ -19,7 +19,7 @@ pub(crate) const STATES: [&str; 6] =
     ["intended", "unknown", "accepted", "rejected", "abandoned", "duplicate"];
 
 const HEAD: &str = "SELECT s.id, o.name AS org, s.seq, s.name, c.name AS channel, t.recipient_mask, t.state AS state, t.n AS tries, \
-  j.uuid AS job, s.order_by, t.intended_at, t.ended_at, t.wait_until, t.receipt, t.notice \
+  j.uuid AS job, s.order_by, t.intended_at, t.ended_at, t.wait_until, t.receipt, t.reason, t.notice \
 FROM lanebox_send s CROSS JOIN lanebox_org o ON o.id = s.org \
 CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.n = (SELECT max(m.n) FROM lanebox_send_try m WHERE m.send = s.id) \
 CROSS JOIN lanebox_channel c ON c.id = t.channel \
@@ -69,6 +69,7 @@ fn view(row: &Row<'_>) -> rusqlite::Result<SendView> {
         ended_at: row.get("ended_at")?,
         wait_until: row.get("wait_until")?,
         receipt: row.get("receipt")?,
+        reason: row.get("reason")?,
         notice: notice.map(|no| no.to_string()),
     })
 }

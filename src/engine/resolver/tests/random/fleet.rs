@@ -14,7 +14,9 @@ use crate::model::send::class::Refusal;
 use crate::model::verdict::End;
 use crate::store::jobs::{Jobs, Reap, Round};
 use crate::store::ledger::tests::world::{LEASE, TIMEOUT, World};
-use crate::store::ledger::{Begun, Intent, Ledger, LookedAnswer, LookedAt, NotSent, Rejected};
+use crate::store::ledger::{
+    Begun, Intent, Ledger, LookedAnswer, LookedAt, NotSent, Rejected, UnderWay,
+};
 use crate::store::processes::Processes;
 
 /// One send of one job, whatever its tries.
@@ -334,7 +336,9 @@ impl Fleet {
                 return;
             }
             Heard::Nothing => {
-                self.w.store.under_way(key, run.held, until).expect("an answer");
+                let (held, reason) = (run.held, "timeout".to_owned());
+                let call = UnderWay { key, held, until, reason };
+                self.w.store.under_way(call).expect("an answer");
                 run.stage = Stage::Over(self.swallowed(End::Unknown));
                 return;
             }
