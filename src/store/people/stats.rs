@@ -38,22 +38,29 @@ pub struct Stats {
     pub events: i64,
     /// Events that no dispatcher has come to yet.
     pub events_ahead: i64,
-    /// Jobs ever accepted (the last row number).
+    /// Jobs ever accepted (the last row number). Those that are remembered stand in exactly one of
+    /// the states and places that follow, by the words that a list of jobs is narrowed with.
     pub jobs: i64,
-    /// Jobs that are not due yet, backoff and waits for sends included.
+    /// Jobs that are not due yet.
     pub scheduled: Count,
-    /// Jobs that stand in the line of a lane.
+    /// Jobs that are due and stand behind another in their lane, or in a lane that stands still.
     pub queued: Count,
     /// Jobs that can be claimed now.
     pub ready: Count,
+    /// Jobs that failed and are not due again yet.
+    pub backing_off: Count,
+    /// Jobs that wait in their lane for the fate of a send.
+    pub waiting_for_send: Count,
+    /// Jobs that wait for the fate of a send and have given their lane back.
+    pub parked: Count,
     /// Jobs that run now.
     pub running: u64,
-    /// Jobs that were tried and wait to be tried again.
-    pub tried: Count,
-    /// Jobs that wait for the fate of a send, in their lane or parked outside it.
-    pub waiting_for_send: Count,
+    /// Done jobs, among the newest 100,000 that have ended.
+    pub done: Count,
     /// Dead jobs that are still remembered.
     pub dead: Count,
+    /// Cancelled jobs, among the newest 100,000 that have ended.
+    pub cancelled: Count,
     /// When the job that can be claimed and waits longest was due.
     pub oldest_ready_at: Option<i64>,
     /// Sends whose fate is unknown.

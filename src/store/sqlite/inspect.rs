@@ -11,6 +11,7 @@ mod explain;
 mod jobs;
 mod lanes;
 mod notices;
+mod places;
 mod query;
 mod sends;
 mod span;

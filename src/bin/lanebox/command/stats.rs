@@ -7,7 +7,9 @@ use crate::output::table::Table;
 use crate::output::text::bytes;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  lanebox stats --json")]
+#[command(
+    after_help = "Every job is counted once, by the words of `lanebox jobs --state`.\n\nExample:\n  lanebox stats --json"
+)]
 pub struct Stats {}
 
 impl Stats {
@@ -37,13 +39,16 @@ fn whole(session: &Session, stats: &lanebox::people::Stats) -> Table {
     facts.fact("events nobody came to", stats.events_ahead.to_string());
     facts.fact("jobs ever", stats.jobs.to_string());
     facts.fact("scheduled", count(stats.scheduled));
-    facts.fact("in line", count(stats.queued));
-    facts.fact("ready", count(stats.ready));
-    facts.maybe("ready since", stats.oldest_ready_at.map(|at| session.out.when(at)));
+    facts.fact("queued", count(stats.queued));
+    let since = stats.oldest_ready_at.map(|at| format!(", since {}", session.out.when(at)));
+    facts.fact("ready", count(stats.ready) + &since.unwrap_or_default());
+    facts.fact("backing_off", count(stats.backing_off));
+    facts.fact("waiting_for_send", count(stats.waiting_for_send));
+    facts.fact("parked", count(stats.parked));
     facts.fact("running", stats.running.to_string());
-    facts.fact("to be tried again", count(stats.tried));
-    facts.fact("waiting for a send", count(stats.waiting_for_send));
+    facts.fact("done", count(stats.done));
     facts.fact("dead", count(stats.dead));
+    facts.fact("cancelled", count(stats.cancelled));
     facts.fact("unknown sends", count(stats.unknown_sends));
     facts.fact("open notices", count(stats.open_notices));
     facts.maybe("claims", stats.paused.then_some("paused"));

@@ -12,6 +12,11 @@ pub(super) fn count(conn: &Connection, sql: &'static str, params: impl Params) -
     Ok(counted(n, 100_000))
 }
 
+/// A count of some of the rows that a query of the same bound walked.
+pub(super) fn part(n: u64, walked: u64) -> Count {
+    Count { n, more: walked > 100_000 }
+}
+
 /// A count whose query read one row more than `most`.
 pub(super) fn counted(n: u64, most: u64) -> Count {
     Count { n: n.min(most), more: n > most }

@@ -7,18 +7,11 @@ use rusqlite::{Connection, params};
 
 use super::consumers::consumers;
 use super::count::{count, counted};
+use super::places::places;
 use super::query::{all, one};
 use crate::error::Result;
 use crate::store::people::{Census, Count, Stats};
 
-const SCHEDULED: &str = "SELECT count(*) FROM (SELECT 1 FROM lanebox_scheduled LIMIT 100001)";
-const QUEUED: &str = "SELECT count(*) FROM (SELECT 1 FROM lanebox_open LIMIT 100001)";
-const READY: &str = "SELECT count(*) FROM (SELECT 1 FROM lanebox_ready LIMIT 100001)";
-const TRIED: &str = "SELECT count(*) FROM (SELECT 1 FROM lanebox_tried LIMIT 100001)";
-const FOR_SEND: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM lanebox_tried WHERE waits_send IS NOT NULL LIMIT 100001)";
-const DEAD: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM lanebox_finished WHERE state = 'dead' LIMIT 100001)";
 const UNKNOWN: &str = "SELECT count(*) FROM (SELECT 1 FROM lanebox_send_try WHERE state IN ('intended', 'unknown') AND state = 'unknown' LIMIT 100001)";
 const NOTICES: &str =
     "SELECT count(*) FROM (SELECT 1 FROM lanebox_notice WHERE state <> 'resolved' LIMIT 100001)";
@@ -29,6 +22,7 @@ const WHOLE: &str = "SELECT (SELECT coalesce(max(seq), 0) FROM lanebox_event), (
 
 /// The whole file.
 pub(in super::super) fn stats(conn: &Connection, path: &Path) -> Result<Stats> {
+    let places = places(conn)?;
     let stats = one(conn, WHOLE, [], |row| {
         let (events, front): (i64, i64) = (row.get(0)?, row.get(1)?);
         Ok(Stats {
@@ -39,17 +33,11 @@ pub(in super::super) fn stats(conn: &Connection, path: &Path) -> Result<Stats> {
             paused: row.get(4)?,
             hold: row.get(5)?,
             database_bytes: row.get(6)?,
-            ..Stats::default()
+            ..places
         })
     })?;
     let dead = dead(conn)?;
     Ok(Stats {
-        scheduled: count(conn, SCHEDULED, [])?,
-        queued: count(conn, QUEUED, [])?,
-        ready: count(conn, READY, [])?,
-        tried: count(conn, TRIED, [])?,
-        waiting_for_send: count(conn, FOR_SEND, [])?,
-        dead: count(conn, DEAD, [])?,
         unknown_sends: count(conn, UNKNOWN, [])?,
         open_notices: count(conn, NOTICES, [])?,
         oldest_ready_at: one(conn, OLDEST, [], |row| row.get(0))?.flatten(),

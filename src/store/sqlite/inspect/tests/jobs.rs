@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::store::sqlite::inspect::span::WALK;
 
 /// A job in every place, newest last.
-fn every_place(file: &File) -> Vec<(&'static str, JobId)> {
+pub(super) fn every_place(file: &File) -> Vec<(&'static str, JobId)> {
     let mut jobs = Vec::new();
     jobs.push(("done", file.job("k", Lane::NONE)));
     let _ = file.run("k", done());

@@ -1,8 +1,10 @@
 //! The file in numbers, consumers, and its health.
 
 use super::events::EVENTS;
-use super::sends::with_sends;
+use super::jobs::every_place;
+use super::sends::{SENDS, with_sends};
 use super::*;
+use crate::store::sqlite::inspect::jobs::STATES;
 use crate::store::sqlite::inspect::query::scanned;
 
 #[test]
@@ -13,6 +15,7 @@ fn stats_count_what_waits_runs_and_died() {
     let _ = file.run("other", End::Dead("gone".to_owned()));
     let stats = file.store.stats().expect("stats");
     assert_eq!((stats.jobs, stats.running, stats.queued.n, stats.ready.n), (4, 1, 1, 1));
+    assert_eq!((stats.done.n, stats.cancelled.n, stats.scheduled.n), (0, 0, 0));
     assert_eq!((stats.dead.n, stats.unknown_sends.n, stats.open_notices.n), (1, 1, 2));
     assert_eq!(stats.oldest_ready_at, Some(T0));
     let turn = stats.kinds.iter().find(|kind| kind.name == "turn").expect("the kind");
@@ -20,6 +23,38 @@ fn stats_count_what_waits_runs_and_died() {
     assert_eq!(stats.orgs.len(), 1);
     assert_eq!((stats.orgs[0].name.as_str(), stats.orgs[0].dead.n), ("acme", 1));
     assert!(stats.database_bytes > 0);
+}
+
+#[test]
+fn every_job_is_counted_once_by_the_words_of_the_list() {
+    let file = File::new();
+    let _ = (file.job("turn", Lane::of("dan")), file.job("turn", Lane::of("eve")));
+    let sending = file.claim(&["turn"], 2);
+    file.sql(SENDS);
+    file.sql(
+        "INSERT INTO lanebox_send(id, org, origin, seq) VALUES (3, 2, 'j2', 1); \
+         INSERT INTO lanebox_send_try(send, n, key, channel, recipient_hmac, recipient_mask, hash, state, job, token, intended_at) \
+           SELECT 3, 1, zeroblob(16), 1, zeroblob(32), '', zeroblob(32), 'intended', 2, token, 0 FROM lanebox_running WHERE id = 2",
+    );
+    for claimed in sending {
+        assert_eq!(file.end(claimed.held, End::Unknown), Ended::Holds);
+    }
+    let _ = every_place(&file);
+    // One keeps a lane that was paused meanwhile.
+    let _ = (file.job("keeps", Lane::of("kim")), file.run("keeps", retry("no", 1_000)));
+    file.sql("INSERT INTO lanebox_pause(lane, by_operator) SELECT id, 1 FROM lanebox_lane WHERE name = 'kim'");
+    file.clock.advance(1_000);
+    assert!(file.claim(&["keeps"], 1).is_empty());
+    let stats = serde_json::to_value(file.store.stats().expect("stats")).expect("json");
+    let mut all = 0;
+    for state in STATES.into_iter().filter(|&state| state != "pending") {
+        let listed = file.listed(Filter::new().state(state)).len();
+        let counted = stats[state].as_u64().or(stats[state]["n"].as_u64());
+        assert_eq!(counted, Some(listed as u64), "{state}: {stats}");
+        assert!(listed > 0, "{state}");
+        all += listed;
+    }
+    assert_eq!(stats["jobs"], all);
 }
 
 #[test]
