@@ -4,13 +4,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::engine::run::panic_text;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::consumer::{Consumer, Form, Registration, Skip, origin};
 use crate::model::event::Event;
 use crate::model::id::{ConsumerNo, ProcessNo};
@@ -32,6 +32,14 @@ pub(crate) struct Subscription {
     /// `None`: a consume handler. Its deliveries are jobs of the kind `consume.KEY`, which workers
     /// run.
     pub(crate) route: Option<Route>,
+}
+
+impl Subscription {
+    /// The consumer as the store registers it, if it breaks no rule.
+    pub(crate) fn registration(&self) -> Result<Registration> {
+        let form = if self.route.is_some() { Form::Route } else { Form::Consume };
+        self.consumer.registration(form)
+    }
 }
 
 /// When the next step is due.
@@ -230,18 +238,10 @@ impl Running<'_> {
 }
 
 fn checked(subscriptions: Vec<Subscription>) -> Result<Vec<Code>> {
-    let mut keys = HashSet::new();
-    let mut code = Vec::with_capacity(subscriptions.len());
-    for Subscription { consumer, route } in subscriptions {
-        let form = if route.is_some() { Form::Route } else { Form::Consume };
-        let registration = consumer.registration(form)?;
-        if !keys.insert(registration.key.clone()) {
-            let why = format!("{:?} is registered twice in this process", registration.key);
-            return Err(Error::invalid("consumer key", why));
-        }
-        code.push(Code { registration, route });
-    }
-    Ok(code)
+    let code = |subscription: Subscription| {
+        Ok(Code { registration: subscription.registration()?, route: subscription.route })
+    };
+    subscriptions.into_iter().map(code).collect()
 }
 
 fn consume(registration: &Registration, consumer: ConsumerNo, event: &Event) -> Made {

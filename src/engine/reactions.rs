@@ -141,7 +141,7 @@ impl Reactions {
     ) -> Reactions {
         let kind = format!("{KIND_PREFIX}{}", consumer.key());
         let policy = consumer.tries();
-        self.subscriptions.push(Subscription { consumer, route: None });
+        self.subscribe(Subscription { consumer, route: None });
         self.on_kind(&kind, policy, move |ctx| match Event::from_envelope(ctx.payload()) {
             Ok(event) => handler(ctx, &event).map_err(Into::into),
             Err(error) => Ok(Outcome::dead(format!("undecodable event: {error}"))),
@@ -156,8 +156,23 @@ impl Reactions {
         consumer: Consumer,
         route: impl Fn(&Event) -> Result<Vec<NewJob>, BoxError> + Send + Sync + 'static,
     ) -> Reactions {
-        self.subscriptions.push(Subscription { consumer, route: Some(Arc::new(route)) });
+        self.subscribe(Subscription { consumer, route: Some(Arc::new(route)) });
         self
+    }
+
+    // Looked at before anything is made of its key, so that a mistake is told by the words of who
+    // made it.
+    fn subscribe(&mut self, new: Subscription) {
+        let key = new.consumer.key();
+        if self.subscriptions.iter().any(|other| other.consumer.key() == key) {
+            let why = format!(
+                "two consumers have the key {key}, and nothing was registered: give one of them another key"
+            );
+            self.mistakes.push(Error::Setting { what: "reactions", why });
+        } else if let Err(mistake) = new.registration() {
+            self.mistakes.push(mistake);
+        }
+        self.subscriptions.push(new);
     }
 
     /// The ways out.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use lanebox::{BoxError, Lane, Lanebox, NewJob, Outcome, Policy, Reactions};
+use lanebox::{BoxError, Consumer, Ctx, Event, Lane, Lanebox, NewJob, Outcome, Policy, Reactions};
 use rusqlite::Connection;
 
 use crate::child::{Child, say, wait};
@@ -117,4 +117,35 @@ fn e66_a_restarted_worker_takes_what_its_predecessor_held_at_once() {
     assert_eq!(number(&file, "SELECT count(*) FROM lanebox_process WHERE gone = 0"), 0);
     let left = crate::listing(dir.path());
     assert!(!left.keys().any(|name| name.contains("-process-")), "{left:?}");
+}
+
+#[test]
+fn two_consumers_of_one_key_are_refused_by_that_key_and_nothing_is_registered() {
+    fn hears(reactions: Reactions, key: &str) -> Reactions {
+        let handler = |_: &Ctx<'_>, _: &Event| Ok::<_, BoxError>(Outcome::Done);
+        reactions.consume(Consumer::new(key, "message.received"), handler)
+    }
+    fn routes(reactions: Reactions, key: &str) -> Reactions {
+        reactions.route(Consumer::new(key, "deal.*"), |_| Ok(Vec::new()))
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("crm.db");
+    let lanebox = Lanebox::open(&file).expect("opened");
+    for (one, other) in [
+        (hears as fn(_, _) -> _, hears as fn(_, _) -> _),
+        (hears, routes),
+        (routes, hears),
+        (routes, routes),
+    ] {
+        let refused = lanebox.start(other(one(Reactions::new(), "sentiment"), "sentiment"));
+        let said = refused.err().expect("refused").to_string();
+        let told = "two consumers have the key sentiment, and nothing was registered: give one of them another key";
+        assert!(said.ends_with(told), "{said}");
+    }
+    let illegal = lanebox.start(hears(Reactions::new(), "Sentiment"));
+    let said = illegal.err().expect("refused").to_string();
+    assert!(said.starts_with("consumer key: \"Sentiment\" is not"), "{said}");
+    for table in ["consumer", "kind", "process"] {
+        assert_eq!(number(&file, &format!("SELECT count(*) FROM lanebox_{table}")), 0, "{table}");
+    }
 }

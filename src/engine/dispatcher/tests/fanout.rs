@@ -254,14 +254,3 @@ fn first_event(process: &Process) -> Arc<Event> {
     let outlook = Bus::look(&process.store, &look).expect("a look");
     outlook.ranges[0].events[0].body.clone().expect("it is wanted")
 }
-
-#[test]
-fn two_consumers_of_one_key_are_an_error_and_nothing_is_registered() {
-    let scratch = Scratch::new();
-    let store = scratch.store();
-    let no = store.register().expect("registered");
-    let twice = Dispatcher::start(&store, no, vec![consume("a", "*"), route("a", "x.y", one_turn)]);
-    let error = twice.err().expect("refused").to_string();
-    assert!(error.contains("\"a\" is registered twice"), "{error}");
-    assert_eq!(scratch.one::<i64>("SELECT count(*) FROM lanebox_consumer"), 0);
-}

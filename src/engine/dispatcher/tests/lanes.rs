@@ -1,5 +1,7 @@
 //! In which lane the job of a delivery runs.
 
+use std::collections::HashSet;
+
 use super::*;
 use crate::model::consumer::LaneRule;
 

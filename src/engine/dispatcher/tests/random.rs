@@ -2,7 +2,7 @@
 //! consumer has exactly the deliveries that it should have, in the states that its routes and the
 //! deaths of its processes made of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use parking_lot::Mutex;
 use serde_json::json;
