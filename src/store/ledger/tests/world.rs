@@ -12,7 +12,7 @@ use crate::model::send::ability::Abilities;
 use crate::model::send::class::Refusal;
 use crate::model::send::{Evidence, Slot, Witness};
 use crate::model::verdict::End;
-use crate::store::jobs::{Ask, Claimed, Ended, Finish, Handled, Jobs, Lost, Reap, Round};
+use crate::store::jobs::{Ask, Claimed, Ended, Finish, Handled, Jobs, Lost, Reap, Requeued, Round};
 use crate::store::ledger::{
     Accepted, Begun, Consent, Fact, Intent, Ledger, LookedAnswer, LookedAt, NotSent, Rejected,
     Rejection,
@@ -217,6 +217,17 @@ impl World {
             not_found,
         };
         looks.due.iter().map(|one| self.store.looked(look(one)).expect("a step")).collect()
+    }
+
+    /// A job that died with its call, whose send a person was told of, and that was started again.
+    pub(crate) fn dead_over_an_unknown(&self) -> (JobId, SendKey) {
+        let job = self.enqueue(NewJob::raw("turn", "{}", Lane::of("ann")).max_attempts(1));
+        let key = self.go(self.claim(), NEITHER);
+        self.advance(LEASE + 1);
+        assert_eq!(self.reap()[0].ended, Ended::Dead);
+        let again = self.store.requeue(job, "ann").expect("an answer");
+        assert_eq!(again, Requeued::Again { sent: false });
+        (job, key)
     }
 
     // What the file says.

@@ -207,6 +207,43 @@ fn a_requeued_job_keeps_what_the_ledger_holds_as_accepted() {
 }
 
 #[test]
+fn a_requeued_job_is_held_by_the_unknown_send_of_its_last_series_though_it_sends_nothing() {
+    let w = World::new();
+    let (job, key) = w.dead_over_an_unknown();
+    assert_eq!(w.done(w.claim()), Ended::Holds);
+    assert_eq!((w.state_of(key).as_str(), w.place_of(job).as_str()), ("unknown", "parked"));
+    w.sound();
+}
+
+// As a later job of the same origin would begin: it never sent, and nothing says so yet.
+#[test]
+fn a_run_that_only_hears_of_an_earlier_send_is_held_by_it() {
+    let w = World::new();
+    let (job, _) = w.dead_over_an_unknown();
+    let held = w.claim();
+    w.raw.execute("UPDATE lanebox_running SET sent = 0", []).expect("unmarked");
+    assert_eq!(w.begin(held, 1, NEITHER), Begun::Unknown);
+    assert_eq!(w.done(held), Ended::Holds);
+    assert_eq!(w.place_of(job), "parked");
+    w.sound();
+}
+
+#[test]
+fn whoever_waits_for_a_send_that_a_person_was_told_of_leaves_its_lane_at_once() {
+    let w = World::new();
+    let (first, _) = w.dead_over_an_unknown();
+    let second = w.job("ann");
+    let held = w.claim();
+    assert_eq!(w.begin(held, 1, NEITHER), Begun::Unknown);
+    assert_eq!(w.end(held, End::Unknown), Ended::Holds);
+    w.claim();
+    assert_eq!(w.place_of(first), "parked");
+    assert_eq!(w.place_of(second), "running", "the lane goes on");
+    assert_eq!(w.notices(), ["send.unknown 1"]);
+    w.sound();
+}
+
+#[test]
 fn a_lane_less_job_waits_and_parks_the_same() {
     let w = World::new();
     let job = w.enqueue(crate::NewJob::raw("turn", "{}", crate::Lane::NONE));

@@ -82,6 +82,41 @@ fn trap_15_a_late_accept_of_an_older_order_does_not_fulfil_the_pending_one() {
 }
 
 #[test]
+fn trap_15_an_accept_of_an_older_try_frees_nobody_who_waits_for_the_order() {
+    let w = World::new();
+    let job = w.job("ann");
+    let held = w.claim();
+    let first = w.go(held, NEITHER);
+    assert_eq!(w.end(held, End::Unknown), Ended::Holds);
+    let again = w.store.resolve(first, Word::SendAgain, "ann").expect("an answer");
+    assert_eq!(again, Resolved::Now);
+    let held = w.claim();
+    let second = w.go(held, NEITHER);
+    assert_eq!(w.end(held, End::Unknown), Ended::Holds);
+    assert_eq!(w.echo(first, "wamid.1"), Accepted::Now);
+    assert_eq!(w.place_of(job), "unknown", "the order is still on its way");
+    w.sound();
+    assert_eq!(w.echo(second, "wamid.2"), Accepted::Now);
+    assert_eq!(w.place_of(job), "waiting");
+    w.sound();
+}
+
+#[test]
+fn trap_15_an_ordered_try_is_called_again_although_an_older_one_was_accepted() {
+    let w = World::new();
+    let held = w.claim_of("ann");
+    let first = w.go(held, DEDUPE);
+    assert_eq!(w.answered(first, "wamid.1"), Accepted::Now);
+    assert_eq!(w.store.order(first, "ann").expect("an answer"), Ordered::Now);
+    let second = w.go(held, DEDUPE);
+    assert_eq!(w.end(held, End::Unknown), Ended::Holds);
+    w.advance(PATIENCE / 32);
+    assert_eq!(w.look(false), [LookedAnswer::Permitted]);
+    assert_eq!(w.go(w.claim(), DEDUPE), second);
+    w.sound();
+}
+
+#[test]
 fn trap_16_giving_up_is_not_not_sent() {
     let w = World::new();
     let job = w.job("ann");
@@ -202,6 +237,8 @@ fn trap_19_an_accept_of_an_older_try_while_a_newer_is_open() {
     // The provider honours what it had refused.
     assert_eq!(w.echo(older, "wamid.1"), Accepted::Now);
     assert_eq!(w.place_of(job), "waiting", "the job goes on with the receipt at once");
+    let order = w.store.order(newer, "ann").expect("an answer");
+    assert_eq!(order, Ordered::Undecided, "the newer one may be the second message already");
     let held = w.claim();
     assert!(matches!(w.begin(held, 1, DEDUPE), Begun::Accepted { key, .. } if key == older));
     assert_eq!(w.done(held), Ended::Done);

@@ -96,6 +96,16 @@ fn trap_6_a_rejection_of_the_second_call_says_nothing_about_the_first() {
 }
 
 #[test]
+fn trap_6_only_the_run_that_made_the_call_can_say_that_it_was_refused() {
+    let w = World::new();
+    let (_, key) = w.dead_over_an_unknown();
+    let held = w.claim();
+    assert_eq!(w.refused(held, key), Rejected::NothingLearned, "it heard of a call of its own");
+    assert_eq!(w.state_of(key), "unknown");
+    w.sound();
+}
+
+#[test]
 fn trap_7_a_late_rejection_is_evidence_but_overwrites_nothing_that_is_settled() {
     let w = World::new();
     let job = w.job("ann");
@@ -129,6 +139,25 @@ fn trap_8_settle_time_runs_from_the_end_of_the_last_token_that_could_call() {
     assert_eq!(w.state_of(key), "unknown");
     w.advance(1);
     assert_eq!(w.look(true), [LookedAnswer::NotFound]);
+    w.sound();
+}
+
+#[test]
+fn trap_8_only_the_run_that_calls_says_until_when_its_call_may_arrive() {
+    let w = World::new();
+    let first = w.claim_of("ann");
+    let key = w.go(first, DEDUPE);
+    assert_eq!(w.end(first, End::Unknown), Ended::Holds);
+    w.advance(PATIENCE / 32);
+    assert_eq!(w.look(false), [LookedAnswer::Permitted]);
+    let second = w.claim();
+    assert_eq!(w.go(second, DEDUPE), key);
+    let until = w.now() + TIMEOUT;
+    let unknown_at = || w.ask::<i64>("SELECT unknown_at FROM lanebox_send_try");
+    w.store.under_way(key, first, until).expect("an answer");
+    assert!(unknown_at() < until, "the first run's call is another");
+    w.store.under_way(key, second, until).expect("an answer");
+    assert_eq!(unknown_at(), until);
     w.sound();
 }
 
@@ -189,6 +218,26 @@ fn trap_11_a_resend_leaves_before_the_provider_forgets_the_key() {
     let Begun::Go { call_by, .. } = w.begin(second, 1, short) else { panic!("it goes") };
     assert!(call_by <= w.env.mono_ms() + 2_000, "{}", call_by - w.env.mono_ms());
     w.sound();
+}
+
+#[test]
+fn trap_11_a_resend_leaves_only_if_the_lease_outlives_its_call() {
+    for (left, goes) in [(TIMEOUT + 1_000, true), (TIMEOUT, false)] {
+        let w = World::new();
+        let held = w.claim_of("ann");
+        let key = w.go(held, DEDUPE);
+        assert_eq!(w.end(held, End::Unknown), Ended::Holds);
+        w.advance(PATIENCE / 32);
+        assert_eq!(w.look(false), [LookedAnswer::Permitted]);
+        let second = w.claim();
+        w.advance(LEASE - left);
+        let call_by = w.env.mono_ms() + 1_000;
+        let expected = if goes { Begun::Go { key, call_by } } else { Begun::Short };
+        assert_eq!(w.begin(second, 1, DEDUPE), expected);
+        let calls = if goes { 2 } else { 1 };
+        assert_eq!(w.ask::<i64>("SELECT calls FROM lanebox_send_try"), calls);
+        w.sound();
+    }
 }
 
 #[test]
