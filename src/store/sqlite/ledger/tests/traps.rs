@@ -10,7 +10,7 @@ use crate::store::ledger::tests::world::{
     BOTH, DEDUPE, LEASE, LOOKUP, NEITHER, PATIENCE, SETTLE, TIMEOUT, World,
 };
 use crate::store::ledger::{
-    Accepted, Begun, Intent, Ledger, LookedAnswer, LookedAt, NotSent, Rejected,
+    Accepted, Begun, Intent, Ledger, LookedAnswer, LookedAt, NotSent, Rejected, UnderWay,
 };
 
 #[test]
@@ -154,9 +154,10 @@ fn trap_8_only_the_run_that_calls_says_until_when_its_call_may_arrive() {
     assert_eq!(w.go(second, DEDUPE), key);
     let until = w.now() + TIMEOUT;
     let unknown_at = || w.ask::<i64>("SELECT unknown_at FROM lanebox_send_try");
-    w.store.under_way(key, first, until).expect("an answer");
+    let call = |held| UnderWay { key, held, until, reason: "no answer".to_owned() };
+    w.store.under_way(call(first)).expect("an answer");
     assert!(unknown_at() < until, "the first run's call is another");
-    w.store.under_way(key, second, until).expect("an answer");
+    w.store.under_way(call(second)).expect("an answer");
     assert_eq!(unknown_at(), until);
     w.sound();
 }
