@@ -88,7 +88,8 @@ impl Lanebox {
     }
 
     /// A person's word about a send whose fate is unknown: it went out, send it again whatever
-    /// became of it, or give it up. A second click changes nothing.
+    /// became of it, or give it up. A second click changes nothing; to send again is refused once
+    /// its job has ended and does not run any more.
     ///
     /// # Errors
     /// Whatever keeps it from being recorded.
@@ -98,7 +99,8 @@ impl Lanebox {
         Ok(answer)
     }
 
-    /// A person orders an accepted or given-up send once more: the next run of its job sends it.
+    /// A person orders an accepted or given-up send once more: the next run of its job sends it. A
+    /// job that is done or cancelled has no next run, which the answer says.
     ///
     /// # Errors
     /// Whatever keeps it from being recorded.

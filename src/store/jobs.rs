@@ -240,7 +240,7 @@ pub enum Cancelled {
 pub enum Requeued {
     /// It waits again.
     Again {
-        /// A send of it was accepted before; it is not sent again.
+        /// A send of it was accepted before, and nobody ordered it once more: it is not sent again.
         sent: bool,
     },
     /// It is not dead; nothing was changed.

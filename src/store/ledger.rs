@@ -237,6 +237,10 @@ pub enum Resolved {
     Now,
     /// The try is not unknown (any more): nothing was changed. A second click ends here.
     NotUnknown,
+    /// Its job has ended and does not run again, so nobody would send it again: nothing was
+    /// changed. That it went out, or is given up, can still be said. Enqueue a new job for what
+    /// must still go out.
+    JobEnded,
     /// No try has this key: nothing was changed.
     UnknownKey,
 }
@@ -245,12 +249,16 @@ pub enum Resolved {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Ordered {
-    /// The next run of its job sends it once more.
+    /// The next run of its job sends it once more, or the run under way if it comes to it. A dead
+    /// job runs again only after [`Lanebox::requeue`](crate::Lanebox::requeue).
     Now,
     /// An order is pending already: a second click ends here.
     Pending,
     /// A try is undecided: settle it first.
     Undecided,
+    /// Its job is done, cancelled, or dead and expired: it does not run again, so nobody would send
+    /// it. Nothing was changed; enqueue a new job for what must go out once more.
+    JobEnded,
     /// It never was accepted or given up: its job sends it anyway when it runs again.
     NotNeeded,
     /// There is a newer try of this send: order by its key.

@@ -14,6 +14,9 @@ const FINISHED_NEW: &str = "INSERT INTO lanebox_finished(id, state, reason, fini
 const FINISHED_DONE: &str = "INSERT INTO lanebox_finished(id, state, finished_at, started_at, token, process, series, attempts, lost) \
      VALUES (?1, 'done', ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
+const FINISHED_FOR_GOOD: &str = "SELECT 1 FROM lanebox_finished f CROSS JOIN lanebox_job j ON j.id = f.id \
+     WHERE f.id = ?1 AND (f.state <> 'dead' OR j.expires_at <= ?2)";
+
 /// What is remembered of a job's end.
 #[derive(Debug)]
 pub(super) struct Finished<'a> {
@@ -63,6 +66,11 @@ impl<'a> Finished<'a> {
             notice: None,
         }
     }
+}
+
+/// Whether a job has ended and cannot be started again: only a dead one can, until it expires.
+pub(super) fn for_good(tx: &Tx<'_>, id: JobNo) -> Result<bool> {
+    tx.has(FINISHED_FOR_GOOD, params![id, tx.now])
 }
 
 /// Writes the end of a run that did its job.

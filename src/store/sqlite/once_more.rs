@@ -4,6 +4,7 @@
 use rusqlite::params;
 
 use super::audit_log::record;
+use super::finished;
 use super::sends;
 use super::tx::Tx;
 use crate::error::Result;
@@ -27,6 +28,9 @@ pub(super) fn order(tx: &Tx<'_>, key: SendKey, who: &str) -> Result<Ordered> {
     let any = |states: &[TryState]| tries.iter().any(|t| states.contains(&t.state));
     if any(&[TryState::Intended, TryState::Unknown]) {
         return Ok(Ordered::Undecided);
+    }
+    if finished::for_good(tx, found.job)? {
+        return Ok(Ordered::JobEnded);
     }
     if !any(&[TryState::Accepted, TryState::GivenUp]) {
         return Ok(Ordered::NotNeeded);

@@ -21,7 +21,7 @@ const PAUSE_BY_DEAD: &str = "SELECT 1 FROM lanebox_pause WHERE lane = ?1 AND dea
 const PAUSE_DROP_DEAD: &str = "UPDATE lanebox_pause SET dead_job = NULL WHERE lane = ?1 AND dead_job = ?2 AND (by_operator = 1 OR cancel_upto IS NOT NULL)";
 const PAUSE_DEL_DEAD: &str = "DELETE FROM lanebox_pause WHERE lane = ?1 AND dead_job = ?2";
 const SENT_ANY: &str = "SELECT EXISTS (SELECT 1 FROM lanebox_send WHERE origin = ?1), \
-     EXISTS (SELECT 1 FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state = 'accepted' WHERE s.origin = ?1)";
+     EXISTS (SELECT 1 FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state = 'accepted' WHERE s.origin = ?1 AND s.order_by IS NULL)";
 
 /// Starts a dead job again, at the end of its line; in its old place if its lane stands still for
 /// this very job.

@@ -6,6 +6,7 @@ use rusqlite::params;
 use super::accept::accept;
 use super::audit_log::record;
 use super::cancel::cancel;
+use super::finished;
 use super::sends::{self, TryRow};
 use super::settle::{free, waiter};
 use super::tx::Tx;
@@ -29,6 +30,9 @@ pub(super) fn resolve(tx: &Tx<'_>, key: SendKey, word: Word, who: &str) -> Resul
     };
     if found.state != "unknown" {
         return Ok(Resolved::NotUnknown);
+    }
+    if word == Word::SendAgain && finished::for_good(tx, found.job)? {
+        return Ok(Resolved::JobEnded);
     }
     match word {
         Word::Sent => {

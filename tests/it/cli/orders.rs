@@ -42,9 +42,8 @@ fn requeue_names_the_job_that_has_the_unique_key_now() {
     assert_eq!(cli.json(&["requeue", &id])["answer"], "again");
 }
 
-#[test]
-fn requeue_says_what_was_sent_before() {
-    let cli = Cli::new();
+/// A dead job, whose send was accepted before it died.
+fn dead_after_its_send(cli: &Cli) -> String {
     let id = cli.dead_job("later").to_string();
     cli.sql(
         "INSERT INTO lanebox_channel(id, org, name, timeout_ms, patience_ms) SELECT 1, id, 'mail', 1, 1 FROM lanebox_org WHERE name = 'acme'; \
@@ -55,6 +54,13 @@ fn requeue_says_what_was_sent_before() {
          SELECT 1, 1, uuid, 1, zeroblob(32), 'a…@….com', zeroblob(32), 'intended', id, 1, 0 FROM lanebox_job; \
          UPDATE lanebox_send_try SET state = 'accepted', ended_at = 0, receipt = 'r1'; DELETE FROM lanebox_running",
     );
+    id
+}
+
+#[test]
+fn requeue_says_what_was_sent_before() {
+    let cli = Cli::new();
+    let id = dead_after_its_send(&cli);
     let text = cli.run(&["requeue", &id]);
     assert!(text.ok().contains("accepted before and is not sent again"), "{text:?}");
     assert!(cli.run(&["sends"]).ok().contains("a…@….com"));
@@ -159,5 +165,42 @@ fn a_person_decides_about_unknown_sends() {
     assert_eq!(cli.json(&["resolve", "1", "--resend"])["answer"], "pending");
     assert!(cli.run(&["resolve", "9", "--sent"]).refused().contains("no send 9"));
     assert!(cli.run(&["resolve", "1"]).misused().contains("--sent|--resend|--give-up"));
+    assert!(cli.run(&["doctor"]).ok().contains("none found anything"));
+}
+
+#[test]
+fn what_a_dead_job_is_ordered_to_send_once_more_says_how_it_starts_again() {
+    let cli = Cli::new();
+    let id = dead_after_its_send(&cli);
+    let requeue = format!("its job is dead, start it again: lanebox requeue {id}");
+    for said in ["is sent once more by the next run", "was ordered before, and is not sent yet"] {
+        let text = cli.run(&["resolve", "1", "--resend"]);
+        assert!(text.ok().contains(said) && text.out.contains(&requeue), "{text:?}");
+    }
+    assert_eq!(cli.json(&["resolve", "1", "--resend"])["requeue_first"], *id);
+    let text = cli.run(&["requeue", &id]);
+    assert!(!text.ok().contains("not sent again"), "{text:?}");
+    assert_eq!(cli.json(&["resolve", "1", "--resend"])["requeue_first"], Value::Null);
+    assert_eq!(audit(&cli), "eva send.order send, eva requeue job");
+}
+
+#[test]
+fn what_no_run_would_send_once_more_is_refused_with_what_to_do_next() {
+    let cli = Cli::new();
+    leave_unknown(&cli, 1);
+    let id = cli.json(&["sends", "1"])["job"].clone();
+    cli.run(&["cancel", id.as_str().expect("an id")]).ok();
+    let refused = |more: &str| {
+        let answer = cli.run(&["resolve", "1", "--resend"]);
+        let said = answer.refused();
+        assert!(said.contains("it was cancelled at") && said.contains("(operator)"), "{answer:?}");
+        assert!(said.contains("nothing was changed: enqueue a new job"), "{answer:?}");
+        assert!(said.contains(more), "{answer:?}");
+    };
+    refused("say --sent or --give-up about this one");
+    assert_eq!(cli.json(&["sends", "1"])["state"], "unknown");
+    assert_eq!(cli.json(&["resolve", "1", "--sent"])["answer"], "sent");
+    refused("send 1 is not sent again");
+    assert_eq!(audit(&cli), "eva cancel job, eva send.sent send");
     assert!(cli.run(&["doctor"]).ok().contains("none found anything"));
 }

@@ -1,9 +1,9 @@
 //! A person's verbs: guarded, written down, and a second click changes nothing.
 
-use crate::model::id::SendKey;
+use crate::model::id::{Held, SendKey};
 use crate::model::verdict::End;
-use crate::store::jobs::{Ended, Jobs};
-use crate::store::ledger::tests::world::{NEITHER, World};
+use crate::store::jobs::{Cancelled, Ended, Jobs, Requeued};
+use crate::store::ledger::tests::world::{LEASE, NEITHER, World};
 use crate::store::ledger::{Accepted, Begun, Ledger, Ordered, Rejected, Resolved, Word};
 
 fn unknown(w: &World) -> SendKey {
@@ -94,6 +94,93 @@ fn r66_an_order_is_taken_only_from_settled_states_and_a_double_click_is_one() {
     assert_eq!(w.ask::<i64>("SELECT orders FROM lanebox_send"), 1);
     assert_eq!(order(SendKey(uuid::Uuid::nil())), Ordered::UnknownKey);
     assert_eq!(audit(&w), ["ann send.order send 1"]);
+    w.sound();
+}
+
+/// An accepted send whose run goes on.
+fn accepted(w: &World) -> (Held, SendKey) {
+    let held = w.claim_of("ann");
+    let key = w.go(held, NEITHER);
+    assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
+    (held, key)
+}
+
+#[test]
+fn an_order_for_a_job_that_is_done_or_cancelled_is_refused_and_writes_nothing() {
+    for end in [End::Done { result: None }, End::Skip("no".to_owned()), End::Veto("no".to_owned())]
+    {
+        let w = World::new();
+        let (held, key) = accepted(&w);
+        let _ended = w.end(held, end.clone());
+        assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::JobEnded, "{end:?}");
+        let row = "SELECT orders || ' ' || coalesce(order_by, 'nobody') FROM lanebox_send";
+        assert_eq!(w.ask::<String>(row), "0 nobody", "{end:?}");
+        assert_eq!(audit(&w), [""; 0], "{end:?}");
+        w.sound();
+    }
+}
+
+#[test]
+fn what_no_run_will_send_again_stays_unknown_until_a_person_says_what_became_of_it() {
+    for (word, state) in [(Word::Sent, "accepted"), (Word::GiveUp, "abandoned(given_up)")] {
+        let w = World::new();
+        let key = unknown(&w);
+        let job = w.ask("SELECT uuid FROM lanebox_job");
+        assert_eq!(w.store.cancel(job, "ann").expect("an answer"), Cancelled::Now);
+        let again = w.store.resolve(key, Word::SendAgain, "ann").expect("an answer");
+        assert_eq!((again, w.state_of(key).as_str()), (Resolved::JobEnded, "unknown"));
+        assert_eq!(w.notices(), ["send.unknown 1"]);
+        assert_eq!(audit(&w), ["ann cancel job 1"]);
+        w.sound();
+        assert_eq!(w.store.resolve(key, word, "ann").expect("an answer"), Resolved::Now);
+        assert_eq!(w.state_of(key), state);
+        assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::JobEnded);
+        w.sound();
+    }
+}
+
+#[test]
+fn an_order_for_a_dead_job_is_fulfilled_once_it_is_started_again() {
+    let w = World::new();
+    let (held, key) = accepted(&w);
+    assert_eq!(w.end(held, End::Dead("later".to_owned())), Ended::Dead);
+    assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+    let job = w.ask("SELECT uuid FROM lanebox_job");
+    let again = w.store.requeue(job, "ann").expect("an answer");
+    assert_eq!(again, Requeued::Again { sent: false }, "what was accepted is sent once more");
+    let held = w.claim();
+    let second = w.go(held, NEITHER);
+    assert_eq!(w.answered(second, "wamid.2"), Accepted::Now);
+    assert_eq!(w.done(held), Ended::Done);
+    w.sound();
+}
+
+#[test]
+fn an_unknown_send_of_a_dead_job_is_sent_again_once_that_is_started_again() {
+    let w = World::new();
+    w.enqueue(crate::NewJob::raw("turn", "{}", crate::Lane::NONE).max_attempts(1));
+    let key = w.go(w.claim(), NEITHER);
+    w.advance(LEASE + 1);
+    assert_eq!(w.reap()[0].ended, Ended::Dead);
+    assert_eq!(w.store.resolve(key, Word::SendAgain, "ann").expect("an answer"), Resolved::Now);
+    let job = w.ask("SELECT uuid FROM lanebox_job");
+    let _again = w.store.requeue(job, "ann").expect("an answer");
+    assert_ne!(w.go(w.claim(), NEITHER), key);
+    w.sound();
+}
+
+// It cannot be started again.
+#[test]
+fn an_order_for_a_dead_job_past_its_expiry_is_refused() {
+    let w = World::new();
+    let job = crate::NewJob::raw("turn", "{}", crate::Lane::of("ann"));
+    w.enqueue(crate::NewJob { expires_at: Some(w.now() + 1_000), ..job });
+    let held = w.claim();
+    let key = w.go(held, NEITHER);
+    assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
+    assert_eq!(w.end(held, End::Dead("later".to_owned())), Ended::Dead);
+    w.advance(1_000);
+    assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::JobEnded);
     w.sound();
 }
 
