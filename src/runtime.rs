@@ -129,6 +129,7 @@ impl Running {
         let still_running = engine.running();
         self.shared.stopping.store(true, Ordering::SeqCst);
         engine.bell.ring();
+        engine.pulse.notify_all();
         self.shared.leaving.ring();
         self.shared.wait_for_threads(still_running);
         let Stopped { finished, handed_back } = engine.stopped();
@@ -175,11 +176,11 @@ impl Shared {
     #[expect(clippy::disallowed_methods, reason = "this file sleeps")]
     fn wait_for_threads(&self, running: usize) {
         let stay = running + usize::from(running > 0);
-        for _ in 0..40 {
+        for _ in 0..200 {
             if self.threads.load(Ordering::SeqCst) <= stay {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }

@@ -248,7 +248,7 @@ CREATE INDEX lanebox_finished_dead ON lanebox_finished(id) WHERE state = 'dead';
 CREATE INDEX lanebox_finished_notice ON lanebox_finished(notice) WHERE notice IS NOT NULL;
 
 -- One occupant per lane, over both tables: an index cannot see two of them.
-CREATE TRIGGER lanebox_occupant_running BEFORE INSERT ON lanebox_running
+CREATE TRIGGER lanebox_occupant_running AFTER INSERT ON lanebox_running
   WHEN NEW.lane IS NOT NULL AND EXISTS (SELECT 1 FROM lanebox_tried WHERE lane = NEW.lane)
   BEGIN SELECT RAISE(ABORT, 'lanebox: lane is kept by another job'); END;
 CREATE TRIGGER lanebox_occupant_kept BEFORE UPDATE OF lane ON lanebox_tried

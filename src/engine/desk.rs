@@ -2,6 +2,7 @@
 //! and which ends wait for the next commit. It decides when a pass is due; whoever finds no leader
 //! then leads it.
 
+mod pace;
 #[cfg(test)]
 mod tests;
 
@@ -12,9 +13,13 @@ use crate::engine::signal::Signal;
 use crate::model::id::{Held, JobNo, KindNo, Token};
 use crate::model::verdict::End;
 use crate::store::jobs::{Claimed, Finish};
+use pace::Pace;
 
 /// Most jobs taken ahead of need.
 pub(crate) const MOST_AHEAD: usize = 64;
+
+/// Waking a thread costs more than runs that take less than this in all.
+const SHARE_US: i64 = 200;
 
 /// Most threads that may hang in handlers and be replaced. Beyond it the workers become fewer.
 const MOST_REPLACED: usize = 256;
@@ -22,7 +27,7 @@ const MOST_REPLACED: usize = 256;
 /// What another process took over is not waited for any longer than this.
 const LOST_FOR_US: i64 = 60_000_000;
 
-/// An end waits at most this long for company before it is committed.
+/// An end waits at most this long for company before it is committed, and a job for a worker.
 const LINGER_US: i64 = 1_000;
 
 /// When no worker came for this long, what was taken ahead is handed back, and nothing more is.
@@ -53,10 +58,17 @@ pub(crate) struct Report {
     pub(crate) took_us: i64,
 }
 
+/// A job that a worker has taken.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) claimed: Claimed,
+    pub(crate) signal: Arc<Signal>,
+}
+
 /// What a worker does next.
 #[derive(Debug)]
 pub(crate) enum Turn {
-    Run(Box<Claimed>),
+    Run(Box<Begun>),
     Lead,
     Wait,
     Leave,
@@ -93,30 +105,42 @@ pub(crate) struct Desk {
     /// Ends that a leader has taken and not committed yet: their leases are still ours.
     committing: Vec<Held>,
     pub(crate) leading: bool,
+    /// Workers that wait to be woken.
+    asleep: usize,
     /// A worker was woken and has not come yet.
-    pub(crate) waking: bool,
+    waking: bool,
     /// Something may have become claimable since the last claim.
     pub(crate) rung: bool,
     pub(crate) next_due: Option<i64>,
     /// Jobs whose holder vanished lately, and when that was seen: nothing is taken ahead until they
     /// have passed.
     lost: HashMap<JobNo, i64>,
-    run_us: HashMap<KindNo, i64>,
-    commit_us: i64,
+    pace: Pace,
+    /// What waits is too much for the worker that is awake anyway.
+    shared: bool,
+    /// Nothing waits, so the pulse has gone to sleep: whoever leaves something behind wakes it.
+    pub(crate) pulse_rests: bool,
     failures: u32,
     rest_until_us: i64,
-    last_taken_us: i64,
+    /// When a job last came or was taken.
+    moved_us: i64,
     pub(crate) stopping: bool,
     pub(crate) stopped: Stopped,
 }
 
 impl Desk {
     pub(crate) fn new(workers: usize) -> Desk {
-        Desk { workers, rung: true, commit_us: 500, ..Desk::default() }
+        Desk { workers, rung: true, ..Desk::default() }
     }
 
-    /// What a worker that has nothing in hand does next.
-    pub(crate) fn turn(&mut self, now_ms: i64, now_us: i64) -> Turn {
+    /// What a worker that has nothing in hand does next. A job that it takes is renewed as running
+    /// from here on; `longest` says how many milliseconds a run of its kind may take.
+    pub(crate) fn turn(
+        &mut self,
+        now_ms: i64,
+        now_us: i64,
+        longest: impl Fn(KindNo) -> i64,
+    ) -> Turn {
         if !self.leading && self.pass_is_due(now_ms, now_us) {
             self.leading = true;
             return Turn::Lead;
@@ -124,13 +148,21 @@ impl Desk {
         if self.stopping {
             return Turn::Leave;
         }
-        match self.queue.pop_front() {
-            Some(claimed) => {
-                self.last_taken_us = now_us;
-                Turn::Run(Box::new(claimed))
-            }
-            None => Turn::Wait,
-        }
+        let Some(claimed) = self.queue.pop_front() else {
+            return Turn::Wait;
+        };
+        self.moved_us = now_us;
+        let signal = Arc::<Signal>::default();
+        let busy = Busy {
+            held: claimed.held,
+            since_us: now_us,
+            max_run_ms: longest(claimed.kind),
+            signal: signal.clone(),
+            overrun: false,
+            replaced: false,
+        };
+        self.busy.insert(claimed.held.token, busy);
+        Turn::Run(Box::new(Begun { claimed, signal }))
     }
 
     /// Whether somebody should lead a pass now: ends have waited long enough, or workers will soon
@@ -139,14 +171,22 @@ impl Desk {
         if now_us < self.rest_until_us {
             return false;
         }
-        let ahead = self.ahead(now_us);
-        let runs_low = self.queue.len() < self.idle() || self.queue.len() <= ahead / 2;
+        let runs_low = self.runs_low(now_us);
         if !self.reports.is_empty() {
             let waited = now_us - self.oldest_report_us >= LINGER_US;
             return waited || self.stopping || runs_low;
         }
         let due = self.rung || self.next_due.is_some_and(|due| due <= now_ms);
         due && runs_low && self.want(now_us).is_some()
+    }
+
+    // Workers that share what waits should never find it empty; one alone takes it to its end, for
+    // a larger batch.
+    fn runs_low(&self, now_us: i64) -> bool {
+        match self.shared {
+            true => self.queue.len() < self.idle() || self.queue.len() <= self.ahead(now_us) / 2,
+            false => self.queue.is_empty(),
+        }
     }
 
     /// How many jobs this process could take now; none while it stops.
@@ -158,13 +198,11 @@ impl Desk {
 
     /// A run has ended; its end waits for the next commit. Whether its thread was replaced
     /// meanwhile.
-    pub(crate) fn report(&mut self, finish: Finish, kind: KindNo, now_us: i64) -> bool {
-        let held = finish.held;
-        let took_us = self.busy.get(&held.token).map_or(0, |busy| now_us - busy.since_us);
-        let mean = self.run_us.entry(kind).or_insert(took_us);
-        *mean += (took_us - *mean) / 8;
-        let handed_back = matches!(finish.end, End::HandBack { .. });
-        self.put(Report { finish, kind, took_us }, now_us);
+    pub(crate) fn report(&mut self, report: Report, now_us: i64) -> bool {
+        let held = report.finish.held;
+        self.pace.ran(report.kind, report.took_us);
+        let handed_back = matches!(report.finish.end, End::HandBack { .. });
+        self.put(report, now_us);
         self.leave(held, handed_back)
     }
 
@@ -213,7 +251,7 @@ impl Desk {
     pub(crate) fn committed(&mut self, took_us: i64) {
         self.committing.clear();
         (self.failures, self.rest_until_us) = (0, 0);
-        self.commit_us += (took_us - self.commit_us) / 8;
+        self.pace.committed(took_us);
     }
 
     /// A leader's pass was not committed, so nothing of it is lost: the ends wait on, and a later
@@ -261,12 +299,12 @@ impl Desk {
     /// Whether every worker has been at one job for so long that nobody will soon come for the
     /// next.
     pub(crate) fn is_stuck(&self, now_us: i64) -> bool {
-        self.idle() == 0 && now_us - self.last_taken_us > STUCK_US
+        self.idle() == 0 && now_us - self.moved_us > STUCK_US
     }
 
     /// A kind whose runs are short beside a commit may be taken ahead of need.
     pub(crate) fn is_short(&self, kind: KindNo) -> bool {
-        self.run_us.get(&kind).is_some_and(|&mean| mean < 2 * self.commit_us)
+        self.pace.is_short(kind)
     }
 
     /// How many jobs to hold beyond the idle workers: about what they finish during one commit.
@@ -274,12 +312,47 @@ impl Desk {
         if !self.lost.is_empty() || self.is_stuck(now_us) {
             return 0;
         }
-        let shortest = self.run_us.values().copied().min().unwrap_or(i64::MAX);
-        if shortest >= 2 * self.commit_us {
-            return 0;
-        }
-        let per_worker = usize::try_from(self.commit_us / shortest.max(1)).unwrap_or(0) + 1;
-        (self.workers * per_worker).min(MOST_AHEAD)
+        (self.workers * self.pace.runs_in_a_commit()).min(MOST_AHEAD)
+    }
+
+    /// These were claimed and wait for a worker.
+    pub(crate) fn receive(&mut self, claimed: Vec<Claimed>, now_us: i64) {
+        self.queue.extend(claimed);
+        self.moved_us = now_us;
+        self.shared = self.pace.takes_longer(self.queue.iter().map(|one| one.kind), SHARE_US);
+    }
+
+    /// What was thought to be little waits for longer than it should: it is shared after all.
+    pub(crate) fn is_slow(&mut self, now_us: i64) -> bool {
+        let slow = !self.queue.is_empty() && now_us - self.moved_us >= LINGER_US;
+        self.shared |= slow;
+        slow
+    }
+
+    /// Whether one more worker should come for what waits.
+    pub(crate) fn wants_worker(&self) -> bool {
+        self.shared && !self.waking && !self.queue.is_empty()
+    }
+
+    /// Whether no worker will come for what was just received: who led the pass is none of them.
+    pub(crate) fn wants_first(&self) -> bool {
+        !self.waking && !self.queue.is_empty() && self.asleep >= self.idle()
+    }
+
+    /// A worker was woken, if one was asleep.
+    pub(crate) fn wakes(&mut self, woken: bool) {
+        self.waking = woken;
+    }
+
+    /// A worker finds nothing to do.
+    pub(crate) fn falls_asleep(&mut self) {
+        self.asleep += 1;
+    }
+
+    /// A worker comes.
+    pub(crate) fn comes(&mut self) {
+        self.asleep -= 1;
+        self.waking = false;
     }
 
     /// Everything that this process holds and must renew: what runs, what waits for a worker, and

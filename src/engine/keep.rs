@@ -56,6 +56,7 @@ impl Engine {
         if self.lingers() {
             self.lead()?;
         }
+        self.hurry();
         now.map(|_| ())
     }
 
@@ -134,6 +135,15 @@ impl Engine {
         let mut desk = self.desk.lock();
         if desk.is_stuck(now_us) {
             desk.hand_back_queue(now_us);
+        }
+    }
+
+    /// A worker comes for jobs that wait longer than they should.
+    fn hurry(&self) {
+        let now_us = self.env.mono_us();
+        let mut desk = self.desk.lock();
+        if desk.is_slow(now_us) {
+            self.wake_next(&mut desk);
         }
     }
 

@@ -100,11 +100,22 @@ impl Engine {
         })
     }
 
-    /// One more worker, if there is more to run. Each that comes wakes the next: short runs are
-    /// over before a crowd is awake.
+    /// One more worker, if there is more to run than who is awake should run alone. Each that comes
+    /// wakes the next: short runs are over before a crowd is awake.
     pub(crate) fn wake_next(&self, desk: &mut Desk) {
-        if !desk.waking && !desk.queue.is_empty() {
-            desk.waking = self.wake.notify_one();
+        if desk.wants_worker() {
+            self.wake_one(desk);
+        }
+    }
+
+    pub(crate) fn wake_one(&self, desk: &mut Desk) {
+        desk.wakes(self.wake.notify_one());
+    }
+
+    /// Something was left behind that the pulse looks after.
+    pub(crate) fn wake_pulse(&self, desk: &mut Desk) {
+        if std::mem::take(&mut desk.pulse_rests) {
+            self.pulse.notify_all();
         }
     }
 

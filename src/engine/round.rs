@@ -143,9 +143,16 @@ impl Engine {
                 desk.next_due = Some(done.next_due.map_or(soon, |due| due.min(soon)));
             }
         }
-        desk.queue.extend(done.claimed);
+        if new > 0 {
+            desk.receive(done.claimed, now_us);
+            // It sees to it that somebody comes for them.
+            self.wake_pulse(&mut desk);
+        }
         if desk.stopping {
             desk.hand_back_queue(now_us);
+        }
+        if desk.wants_first() {
+            self.wake_one(&mut desk);
         }
         self.wake_next(&mut desk);
     }

@@ -2,16 +2,15 @@
 //! of the run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::Engine;
 use crate::engine::ctx::{Ctx, HostRows, StepError};
-use crate::engine::desk::{Busy, Desk, Report};
+use crate::engine::desk::{Begun, Desk, Report, Turn};
 use crate::engine::reactions::Handler;
 use crate::engine::signal::{Signal, Stop};
 use crate::error::{Error, Result};
-use crate::model::id::{Held, KindNo};
+use crate::model::id::Held;
 use crate::model::job::duration_ms;
 use crate::model::send::{self, error::Told};
 use crate::model::text::scrub;
@@ -22,45 +21,40 @@ use crate::store::jobs::{Claimed, Ended, Finish, HostWork};
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 impl Engine {
-    /// A worker has taken a claimed job: from here on it is renewed as running.
-    pub(crate) fn begin(&self, desk: &mut Desk, claimed: &Claimed) {
-        let policy = self.handlers.get(&claimed.kind).map(|handler| handler.policy);
-        let busy = Busy {
-            held: claimed.held,
-            since_us: self.env.mono_us(),
-            max_run_ms: policy.unwrap_or_default().max_run_ms,
-            signal: Arc::default(),
-            overrun: false,
-            replaced: false,
-        };
-        desk.busy.insert(claimed.held.token, busy);
+    /// What a worker that has nothing in hand does next.
+    pub(crate) fn turn(&self, desk: &mut Desk) -> Turn {
+        let policy = |kind| self.handlers.get(&kind).map(|handler| handler.policy);
+        let longest = |kind| policy(kind).unwrap_or_default().max_run_ms;
+        desk.turn(self.env.now_ms(), self.env.mono_us(), longest)
     }
 
     /// Runs a job that was begun, and reports its end. `false` if this thread was replaced
     /// meanwhile.
-    pub(crate) fn run(&self, claimed: &Claimed) -> bool {
-        let busy = self.desk.lock().busy.get(&claimed.held.token).cloned();
-        let (Some(busy), Some(handler)) = (busy, self.handlers.get(&claimed.kind)) else {
+    pub(crate) fn run(&self, begun: &Begun) -> bool {
+        let Begun { claimed, signal } = begun;
+        let kind = claimed.kind;
+        let Some(handler) = self.handlers.get(&kind) else {
             // Claims name the kinds that have code here; a job of another one goes back as it came.
-            return self.report(finish(claimed, End::HandBack { started: false }), claimed.kind);
+            let finish = finish(claimed, End::HandBack { started: false });
+            return self.report(Report { finish, kind, took_us: 0 });
         };
-        let run = Run { engine: self, handler, claimed, signal: &busy.signal };
+        let from_us = self.env.mono_us();
+        let run = Run { engine: self, handler, claimed, signal };
         // Whatever of the host's panics (handler, rows, the text of its error), the job is tried
         // again and the thread lives.
         let ran = catch_unwind(AssertUnwindSafe(|| run.attempt()))
             .unwrap_or_else(|panic| Ran::Ends(run.failed(panic_text(&*panic))));
+        let took_us = self.env.mono_us() - from_us;
         match ran {
-            Ran::Ends(end) => self.report(end, claimed.kind),
-            Ran::Ended(end, ended) => {
-                let took_us = self.env.mono_us() - busy.since_us;
-                self.record_ends(&[Report { finish: end, kind: claimed.kind, took_us }], &[ended]);
+            Ran::Ends(finish) => self.report(Report { finish, kind, took_us }),
+            Ran::Ended(finish, ended) => {
+                self.record_ends(&[Report { finish, kind, took_us }], &[ended]);
                 let goes_on = self.leave(claimed.held);
                 self.ring_all();
                 goes_on
             }
             Ran::Lost => {
-                let took_us = self.env.mono_us() - busy.since_us;
-                self.record_dropped(&claimed.held, claimed.kind, took_us);
+                self.record_dropped(&claimed.held, kind, took_us);
                 let goes_on = self.leave(claimed.held);
                 // What a provider said late may have freed the job that waits for it.
                 self.ring_all();
@@ -71,19 +65,26 @@ impl Engine {
 
     // Nothing of the run waits for a commit.
     fn leave(&self, held: Held) -> bool {
-        let replaced = self.desk.lock().leave(held, false);
-        self.pulse.notify_all();
+        let mut desk = self.desk.lock();
+        let replaced = desk.leave(held, false);
+        self.tell_stop(&desk);
         !replaced
     }
 
-    fn report(&self, end: Finish, kind: KindNo) -> bool {
+    fn report(&self, report: Report) -> bool {
         let mut desk = self.desk.lock();
-        let replaced = desk.report(end, kind, self.env.mono_us());
-        if desk.reports.len() == 1 || desk.stopping {
-            // The pulse leads what no worker leads in time; a stop waits for the last run.
+        let replaced = desk.report(report, self.env.mono_us());
+        // It leads what no worker leads in time.
+        self.wake_pulse(&mut desk);
+        self.tell_stop(&desk);
+        !replaced
+    }
+
+    // A stop waits for the last run.
+    fn tell_stop(&self, desk: &Desk) {
+        if desk.stopping {
             self.pulse.notify_all();
         }
-        !replaced
     }
 }
 

@@ -57,10 +57,12 @@ impl Engine {
         self.lead()
     }
 
-    /// Waits until an end lingers without a leader, at most this long.
+    /// Waits until an end or a job lingers, at most this long.
     pub(crate) fn wait_for_linger(&self, longest: Duration) {
         let mut desk = self.desk.lock();
-        let longest = if desk.reports.is_empty() { longest } else { Duration::from_millis(1) };
+        desk.pulse_rests = desk.reports.is_empty() && desk.queue.is_empty();
+        let longest = if desk.pulse_rests { longest } else { Duration::from_millis(1) };
         self.pulse.wait_for(&mut desk, longest);
+        desk.pulse_rests = false;
     }
 }

@@ -15,8 +15,8 @@ pub(super) fn spawn(shared: &Arc<Shared>) -> Result<()> {
 fn work(engine: &Arc<Engine>) {
     loop {
         match next(engine) {
-            Turn::Run(claimed) => {
-                if !engine.run(&claimed) {
+            Turn::Run(begun) => {
+                if !engine.run(&begun) {
                     // This thread was replaced while its run was over its time.
                     return;
                 }
@@ -35,18 +35,13 @@ fn work(engine: &Arc<Engine>) {
 fn next(engine: &Engine) -> Turn {
     let mut desk = engine.desk.lock();
     loop {
-        match desk.turn(engine.env.now_ms(), engine.env.mono_us()) {
-            Turn::Wait => {
-                engine.wake.wait(&mut desk);
-                desk.waking = false;
-            }
-            turn => {
-                if let Turn::Run(claimed) = &turn {
-                    engine.begin(&mut desk, claimed);
-                }
-                engine.wake_next(&mut desk);
-                return turn;
-            }
+        let turn = engine.turn(&mut desk);
+        if !matches!(turn, Turn::Wait) {
+            engine.wake_next(&mut desk);
+            return turn;
         }
+        desk.falls_asleep();
+        engine.wake.wait(&mut desk);
+        desk.comes();
     }
 }

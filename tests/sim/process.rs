@@ -129,15 +129,10 @@ impl Process {
 
     fn one_turn(&self) -> Result<bool> {
         let engine = &self.engine;
-        let mut desk = engine.desk.lock();
-        let turn = desk.turn(engine.env.now_ms(), engine.env.mono_us());
-        if let Turn::Run(claimed) = &turn {
-            engine.begin(&mut desk, claimed);
-        }
-        drop(desk);
+        let turn = engine.turn(&mut engine.desk.lock());
         match turn {
-            Turn::Run(claimed) => {
-                engine.run(&claimed);
+            Turn::Run(begun) => {
+                engine.run(&begun);
                 Ok(true)
             }
             Turn::Lead => engine.lead().map(|()| true),

@@ -1,5 +1,7 @@
 //! When a pass is due, what it asks for, and what the desk still holds.
 
+mod share;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -59,27 +61,14 @@ impl Scene {
         let _reports = self.desk.take_reports();
         self.desk.committed(500);
         self.desk.leading = false;
-        for _ in 0..n {
-            self.desk.queue.push_back(claimed(self.next));
-            self.next += 1;
-        }
+        let got = (self.next..).take(n).map(claimed).collect();
+        self.next += n as i64;
+        self.desk.receive(got, self.us);
     }
 
-    /// What an idle worker does; a run is noted as begun.
+    /// What an idle worker does.
     fn turn(&mut self) -> Turn {
-        let turn = self.desk.turn(0, self.us);
-        if let Turn::Run(claimed) = &turn {
-            let busy = Busy {
-                held: claimed.held,
-                since_us: self.us,
-                max_run_ms: 1_000,
-                signal: Arc::default(),
-                overrun: false,
-                replaced: false,
-            };
-            self.desk.busy.insert(claimed.held.token, busy);
-        }
-        turn
+        self.desk.turn(0, self.us, |_| 1_000)
     }
 
     /// Every worker takes one.
@@ -91,8 +80,9 @@ impl Scene {
     }
 
     fn end(&mut self, token: i64) -> bool {
-        let held = self.desk.busy[&Token(token)].held;
-        self.desk.report(done(held), KIND, self.us)
+        let busy = &self.desk.busy[&Token(token)];
+        let (finish, took_us) = (done(busy.held), self.us - busy.since_us);
+        self.desk.report(Report { finish, kind: KIND, took_us }, self.us)
     }
 
     fn is_due(&self) -> bool {
@@ -383,6 +373,7 @@ proptest! {
             // idle worker to whom the bell rang gets a look or a job.
             let later = scene.us + 10 * REST_US * 32;
             prop_assert!(scene.desk.reports.is_empty() || scene.desk.pass_is_due(0, later));
+            scene.desk.is_slow(later);
             let idle = scene.desk.idle() > scene.desk.queue.len();
             prop_assert!(!(scene.desk.rung && idle) || scene.desk.pass_is_due(0, later));
         }

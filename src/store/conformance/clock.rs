@@ -132,6 +132,24 @@ fn what_an_expired_candidate_makes_claimable_in_another_kind_is_not_slept_over()
 }
 
 #[test]
+fn what_an_expired_candidate_makes_claimable_before_those_taken_stays_claimable() {
+    let world = World::new();
+    let at = world.now() + 10_000;
+    world.enqueue(expiring(laned("ann"), at + 1));
+    let held = world.take();
+    let _keeps_its_lane = world.end(held, retry(8_000));
+    let heir = world.enqueue(laned("ann"));
+    world.clock.advance(1_000);
+    let [one, other] = [world.enqueue(lane_less()), world.enqueue(lane_less())];
+    for _ in 0..200 {
+        world.enqueue(expiring(due(lane_less(), world.now() + 8_000), at));
+    }
+    world.clock.advance(20_000);
+    assert_eq!(world.taken(4), [one, other, heir]);
+    world.is_sound();
+}
+
+#[test]
 fn an_expired_suspect_hides_nothing_that_is_ready() {
     let world = World::new();
     let at = world.now() + 300_000;

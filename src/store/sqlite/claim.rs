@@ -2,6 +2,7 @@
 //! cap.
 
 mod candidate;
+mod passed;
 mod walk;
 
 use std::collections::{BTreeSet, HashMap};
@@ -14,7 +15,7 @@ use super::cancel;
 use super::expire;
 use super::handles;
 use super::notify::{Notice, notify};
-use super::place::{Place, leave_line, unready};
+use super::place::{Place, leave_line};
 use super::promote;
 use super::row;
 use super::tx::Tx;
@@ -187,9 +188,9 @@ impl Taking<'_, '_> {
         let Candidate { place, written } = candidate;
         let ahead = self.claimed.len() >= self.ask.idle;
         let taken = match written {
-            Some(written) => self.try_take(&place, written, walk.name_of(place.org), ahead)?,
+            Some(written) => self.try_take(walk, &place, written, ahead)?,
             None => {
-                unready(self.tx, &place)?;
+                walk.pass(self.tx, &place)?;
                 Taken::Gone
             }
         };
@@ -207,9 +208,9 @@ impl Taking<'_, '_> {
 
     fn try_take(
         &self,
+        walk: &mut Walk,
         candidate: &Place,
         written: Written,
-        org_name: Arc<str>,
         ahead: bool,
     ) -> Result<Taken> {
         let tx = self.tx;
@@ -217,6 +218,7 @@ impl Taking<'_, '_> {
         let tried = if written.was_tried { row::tried(tx, id)? } else { None };
         let sent = tried.as_ref().is_some_and(|tried| tried.sent);
         if expires_at.is_some_and(|at| at <= tx.now) && !sent {
+            walk.leave_passed(tx)?;
             // One of this claim's candidates, so it waits and is cancelled now.
             let _now = cancel::cancel(tx, id, CancelReason::Expired)?;
             return Ok(Taken::Gone);
@@ -224,14 +226,16 @@ impl Taking<'_, '_> {
         if ahead && written.max_attempts == 1 {
             return Ok(Taken::NotAhead);
         }
+        let org_name = walk.name_of(candidate.org);
         let claimed = self.claimed(candidate, written, org_name, tried.as_ref());
         if tried.is_some() {
             // Before the insert: a keeper's own row would stop it (trigger).
             row::leave_tried(tx, id)?;
         }
         let runs = self.run(candidate, &claimed, tried.as_ref())?;
-        unready(tx, candidate)?;
+        walk.pass(tx, candidate)?;
         if !runs {
+            walk.leave_passed(tx)?;
             if let Some(tried) = &tried {
                 again::restore(tx, id, tried)?;
             }

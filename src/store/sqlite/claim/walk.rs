@@ -8,6 +8,7 @@ use rusqlite::params;
 
 use super::Running;
 use super::candidate::{self, Candidate};
+use super::passed::Passed;
 use crate::error::Result;
 use crate::model::id::{JobNo, KindNo, OrgNo};
 use crate::store::jobs::Ask;
@@ -69,6 +70,7 @@ pub(super) struct Walk {
     orgs: HashMap<OrgNo, Org>,
     running_of_org: HashMap<OrgNo, i64>,
     buckets: HashMap<(KindNo, OrgNo), Bucket>,
+    passed: Passed,
     visited: OrgNo,
     served: Option<OrgNo>,
 }
@@ -97,6 +99,7 @@ impl Walk {
             orgs: HashMap::new(),
             running_of_org: running.of_org.clone(),
             buckets: HashMap::new(),
+            passed: Passed::default(),
             visited: from,
             served: None,
         };
@@ -203,7 +206,8 @@ impl Walk {
         Ok(())
     }
 
-    fn first_after(&self, tx: &Tx<'_>, kind: KindNo, after: OrgNo) -> Result<Option<OrgNo>> {
+    fn first_after(&mut self, tx: &Tx<'_>, kind: KindNo, after: OrgNo) -> Result<Option<OrgNo>> {
+        self.passed.leave(tx)?;
         tx.one(ORG_LOOP, params![self.alone, kind, after], |row| row.get(0))
     }
 
@@ -237,6 +241,7 @@ impl Walk {
         let Some(owed) = owed else {
             return Ok(true);
         };
+        self.passed.leave(tx)?;
         let waits = tx.has(BUCKET_HAS, params![self.alone, self.lines[i].kind, owed])?;
         if waits && self.room_of(tx, owed)? > 0 {
             return Ok(false);
@@ -252,7 +257,8 @@ impl Walk {
             return Ok(None);
         };
         if bucket.rows.is_empty() && !bucket.ended {
-            // What was taken is deleted already, so the bucket's first rows are the next ones.
+            // Without what was passed the bucket's first rows are the next ones.
+            self.passed.leave(tx)?;
             bucket.rows = candidate::first(tx, self.alone, kind, org, left / live + 1)?;
             bucket.ended = bucket.rows.is_empty();
         }
@@ -276,6 +282,16 @@ impl Walk {
     /// What people call the org of a candidate.
     pub(super) fn name_of(&self, org: OrgNo) -> Arc<str> {
         self.orgs.get(&org).map(|known| known.name.clone()).unwrap_or_default()
+    }
+
+    /// The candidate leaves `ready`, with others behind it or when somebody looks there.
+    pub(super) fn pass(&mut self, tx: &Tx<'_>, candidate: &Place) -> Result<()> {
+        self.passed.pass(tx, candidate)
+    }
+
+    /// Whatever was passed leaves `ready`: something may become claimable.
+    pub(super) fn leave_passed(&mut self, tx: &Tx<'_>) -> Result<()> {
+        self.passed.leave(tx)
     }
 
     /// The candidate was taken: it counts against its caps.
@@ -306,7 +322,7 @@ impl Walk {
     }
 
     // Without this, an org that comes to its turn while the cap is full would never be served.
-    fn next_in_circle(&self, tx: &Tx<'_>, kind: KindNo, org: OrgNo) -> Result<Option<OrgNo>> {
+    fn next_in_circle(&mut self, tx: &Tx<'_>, kind: KindNo, org: OrgNo) -> Result<Option<OrgNo>> {
         let next = match self.first_after(tx, kind, org)? {
             Some(next) => Some(next),
             None => self.first_after(tx, kind, OrgNo(0))?,
@@ -329,7 +345,8 @@ impl Walk {
 
     /// Stores what is owed. Where the next claim begins, if that has changed: behind the org that
     /// was served last, or behind the last one visited when the visits of this claim were used up.
-    pub(super) fn end(self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
+    pub(super) fn end(mut self, tx: &Tx<'_>) -> Result<Option<OrgNo>> {
+        self.passed.leave(tx)?;
         for line in self.lines.iter().filter(|line| line.owed != line.stored_owed) {
             tx.run(KIND_OWED, params![line.kind, line.owed])?;
         }
