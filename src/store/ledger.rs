@@ -249,8 +249,9 @@ pub enum Resolved {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Ordered {
-    /// The next run of its job sends it once more, or the run under way if it comes to it. A dead
-    /// job runs again only after [`Lanebox::requeue`](crate::Lanebox::requeue).
+    /// The next run of its job sends it once more, or the run under way if it comes to it; if the
+    /// job is done or cancelled before, a notice says so. A dead job runs again only after
+    /// [`Lanebox::requeue`](crate::Lanebox::requeue).
     Now,
     /// An order is pending already: a second click ends here.
     Pending,

@@ -2,6 +2,7 @@
 
 use super::expire;
 use super::finished::{Finished, Waited, finish};
+use super::once_more;
 use super::place::{leave_line, next_of, unready};
 use super::promote::unschedule;
 use super::row;
@@ -24,6 +25,7 @@ pub(super) fn cancel(tx: &Tx<'_>, id: JobNo, reason: CancelReason) -> Result<Can
             finish(tx, &Finished::cancelled(id, reason, &waited))?;
             if waited.0.as_ref().is_some_and(|tried| tried.sent) {
                 undecided::notice_undecided(tx, id)?;
+                once_more::tell_unfulfilled(tx, id)?;
             }
             Ok(Cancelled::Now)
         }

@@ -6,6 +6,7 @@ use super::again;
 use super::await_evidence::await_evidence;
 use super::dead::dead;
 use super::finished::{Finished, finish, finish_done};
+use super::once_more;
 use super::outbox;
 use super::place::next_of;
 use super::row::{self, RunningRow};
@@ -85,7 +86,7 @@ pub(super) fn apply(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
     let blocking = if run.sent { undecided::end_of_token(tx, run, end)? } else { None };
     let (yields, max_postponed) = policy(tx, run.kind, end)?;
     let around = Around { now: tx.now, yields, max_postponed, blocking, has_sent: run.sent };
-    match verdict(&run.run, end, &around) {
+    let ended = match verdict(&run.run, end, &around) {
         Verdict::Done { result } => complete(tx, run.held, result.as_deref()),
         Verdict::Skipped { why } => skipped(tx, run.held, &why),
         Verdict::Cancelled { reason, error } => {
@@ -94,7 +95,11 @@ pub(super) fn apply(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<Ended> {
         Verdict::Dead { error } => dead(tx, &counted(run, end), &error),
         Verdict::Wait(again) => again::wait(tx, run, end, &again),
         Verdict::Hold { send, again } => await_evidence(tx, run, send, &again),
+    }?;
+    if run.sent && matches!(ended, Ended::Done | Ended::Cancelled) {
+        once_more::tell_unfulfilled(tx, run.held.job)?;
     }
+    Ok(ended)
 }
 
 // The loss that ends a job is one of its losses.

@@ -69,6 +69,13 @@ WHERE t.state IN ('intended', 'unknown') AND f.state = 'done' AND s.order_by IS 
   AND NOT EXISTS (SELECT 1 FROM lanebox_send_try a WHERE a.send = s.id AND a.state = 'accepted')",
     },
     Audit {
+        name: "order_of_an_ended_job",
+        sentence: "a person was told of an order that its job ended without",
+        sql: "SELECT s.id FROM lanebox_send s JOIN lanebox_send_try t ON t.send = s.id AND t.n = (SELECT max(n) FROM lanebox_send_try WHERE send = s.id) \
+JOIN lanebox_channel c ON c.id = t.channel JOIN lanebox_finished f ON f.id = t.job WHERE s.order_by IS NOT NULL AND f.state <> 'dead' \
+AND NOT EXISTS (SELECT 1 FROM lanebox_notice n WHERE n.org = s.org AND n.kind = 'send.unfulfilled' AND n.cause = 'channel ' || c.name)",
+    },
+    Audit {
         name: "second_accept_without_notice",
         sentence: "a second accept has its notice",
         sql: "SELECT t.send FROM lanebox_send_try t WHERE t.state = 'duplicate' AND NOT EXISTS (SELECT 1 FROM lanebox_notice n WHERE n.id = t.notice)",

@@ -103,6 +103,11 @@ pub(super) const FAULTS: &[(&str, &str)] = &[
         "done_over_undecided",
         "UPDATE lanebox_send_try SET job = 6; UPDATE lanebox_finished SET state = 'done'",
     ),
+    (
+        "order_of_an_ended_job",
+        "UPDATE lanebox_send SET order_by = 'ann'; UPDATE lanebox_send_try SET job = 6; \
+         UPDATE lanebox_finished SET state = 'done'",
+    ),
     ("second_accept_without_notice", "UPDATE lanebox_send_try SET state = 'duplicate'"),
     (
         "tried_again_without_cause",

@@ -1,10 +1,11 @@
 //! What was subtle about orders, second messages and notices: the other traps, with the case that
 //! failed once.
 
+use crate::model::id::Held;
 use crate::model::send::Witness;
 use crate::model::send::ability::Abilities;
 use crate::model::verdict::End;
-use crate::store::jobs::{Ended, Jobs};
+use crate::store::jobs::{Cancelled, Ended, Jobs};
 use crate::store::ledger::tests::world::{
     BOTH, DEDUPE, LEASE, LOOKUP, NEITHER, PATIENCE, SETTLE, TIMEOUT, World,
 };
@@ -33,6 +34,66 @@ fn trap_14_an_order_lasts_until_it_is_fulfilled() {
     assert_eq!(w.notices(), ["send.twice 1"]);
     assert_eq!(w.done(held), Ended::Done);
     assert_eq!(w.place_of(job), "done");
+    w.sound();
+}
+
+// The order came when the run had passed that send: there is no next run that could fulfil it.
+#[test]
+fn trap_14_a_person_hears_of_an_order_that_outlives_its_job() {
+    let ends: [fn(&World, Held) -> Ended; 4] = [
+        |w, held| w.done(held),
+        |w, held| w.end(held, End::Skip("nothing more to do".to_owned())),
+        |w, held| w.end(held, End::Veto("closed".to_owned())),
+        |w, held| {
+            assert!(matches!(w.retry(held), Ended::Waits { .. }));
+            let job = w.ask("SELECT uuid FROM lanebox_job");
+            assert_eq!(w.store.cancel(job, "ann").expect("an answer"), Cancelled::Now);
+            Ended::Cancelled
+        },
+    ];
+    for (n, end) in ends.into_iter().enumerate() {
+        let w = World::new();
+        let held = w.claim_of("ann");
+        let key = w.go(held, NEITHER);
+        assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
+        assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+        let _ended = end(&w, held);
+        assert_eq!(w.notices(), ["send.unfulfilled 1"], "end {n}");
+        let pending: Option<String> = w.ask("SELECT order_by FROM lanebox_send");
+        assert_eq!(pending.as_deref(), Some("ann"), "an order is a state: end {n}");
+        assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::JobEnded);
+        w.sound();
+    }
+}
+
+// The ordered try may have gone out: that is told too.
+#[test]
+fn trap_14_a_cancelled_job_with_an_ordered_try_under_way_tells_of_both() {
+    let w = World::new();
+    let job = w.job("ann");
+    let held = w.claim();
+    let key = w.go(held, NEITHER);
+    assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
+    assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+    let second = w.go(held, NEITHER);
+    assert_eq!(w.store.cancel(job, "ann").expect("an answer"), Cancelled::Asked);
+    assert_eq!(w.done(held), Ended::Cancelled);
+    assert_eq!(w.notices(), ["send.unfulfilled 1", "send.unknown 1"]);
+    assert_eq!(w.echo(second, "wamid.2"), Accepted::Now);
+    assert_eq!(w.ask::<Option<String>>("SELECT order_by FROM lanebox_send"), None);
+    w.sound();
+}
+
+// Its own notice says what to do, and its next run fulfils the order.
+#[test]
+fn trap_14_an_order_outlives_the_death_of_its_job_without_a_notice_of_its_own() {
+    let w = World::new();
+    let held = w.claim_of("ann");
+    let key = w.go(held, NEITHER);
+    assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
+    assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+    assert_eq!(w.end(held, End::Dead("later".to_owned())), Ended::Dead);
+    assert_eq!(w.notices(), ["job.dead 1"]);
     w.sound();
 }
 
