@@ -15,6 +15,14 @@ pub fn commits(lanebox: &crate::Lanebox) -> u64 {
     lanebox.store().commits()
 }
 
+/// Runs `body` while every reader of the handle but one is in use.
+///
+/// # Errors
+/// [`Error::NoReader`](crate::Error::NoReader) if they are in use already; it was not run then.
+pub fn with_one_reader<T>(lanebox: &crate::Lanebox, body: impl FnOnce() -> T) -> Result<T> {
+    lanebox.store().with_one_reader(body)
+}
+
 /// Jobs that have ended.
 pub fn finished(lanebox: &crate::Lanebox) -> usize {
     lanebox.store().count("SELECT count(*) FROM lanebox_finished")

@@ -23,8 +23,8 @@ pub fn drain(file: &Path) {
 }
 
 #[test]
-fn r24_two_processes_run_each_of_2000_jobs_exactly_once() {
-    const JOBS: usize = 2_000;
+fn r24_two_processes_run_each_of_10000_jobs_exactly_once() {
+    const JOBS: usize = 10_000;
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("crm.db");
     let lanebox = Lanebox::open(&file).expect("opened");
@@ -59,7 +59,7 @@ fn r24_two_processes_run_each_of_2000_jobs_exactly_once() {
     assert_eq!(all.len(), JOBS);
     assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), JOBS);
     let done = "SELECT count(*) FROM lanebox_finished WHERE state = 'done'";
-    assert_eq!(number(&file, done), 2_000);
+    assert_eq!(number(&file, done), 10_000);
     let processes = "SELECT count(DISTINCT process) FROM lanebox_finished";
     assert_eq!(number(&file, processes), 2, "both worked");
 }

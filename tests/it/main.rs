@@ -19,6 +19,8 @@ mod kept;
 mod lanes;
 mod leases;
 mod order;
+#[cfg(feature = "testing")]
+mod reader;
 mod record;
 mod runs;
 mod scene;

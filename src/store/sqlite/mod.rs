@@ -174,6 +174,15 @@ impl SqliteStore {
         counted.expect("a count of a table that exists")
     }
 
+    /// Runs `body` while every reader but one is in use.
+    #[cfg(feature = "testing")]
+    pub(crate) fn with_one_reader<T>(&self, body: impl FnOnce() -> T) -> Result<T> {
+        let taken = 1..self.readers.max_size();
+        let taken: std::result::Result<Vec<_>, _> = taken.map(|_| self.readers.get()).collect();
+        let _in_use = taken.map_err(|error| Error::NoReader { why: error.to_string() })?;
+        Ok(body())
+    }
+
     /// Commits of this handle so far.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn commits(&self) -> u64 {

@@ -93,7 +93,7 @@ fn e17_r63_what_was_routed_and_not_committed_is_routed_again() {
 // another try.
 #[test]
 fn r43_no_event_is_skipped_whatever_fails_and_whenever_it_restarts() {
-    const EVENTS: i64 = 3_000;
+    const EVENTS: i64 = 10_000;
     let scratch = Scratch::new();
     let tried = Count::default();
     let start = || {
