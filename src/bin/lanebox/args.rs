@@ -1,6 +1,7 @@
 //! What the command line takes.
 
 mod body;
+pub mod id;
 mod when;
 
 use std::path::PathBuf;

@@ -199,6 +199,40 @@ fn wrong_use_is_told_with_help_and_exit_code_2() {
 }
 
 #[test]
+fn an_id_that_is_none_and_one_that_nothing_has_are_told_what_is_taken() {
+    let cli = Cli::new();
+    for (args, list) in [
+        (&["events", "123"][..], "events"),
+        (&["jobs", "x"], "jobs"),
+        (&["requeue", "x"], "jobs"),
+        (&["cancel", ""], "jobs"),
+        (&["sends", "0198c1f2-7e5a-7000-8000-5d3c2b1a0f00"], "sends"),
+        (&["notices", "first", "--resolve"], "notices"),
+        (&["resolve", "x", "--sent"], "sends"),
+        (&["enqueue", "turn", "--org", "acme", "--no-lane", "--once-for", "7"], "events"),
+    ] {
+        let said = format!("as `lanebox {list}` lists it; nothing was changed");
+        let answer = cli.run(args);
+        assert!(answer.misused().contains(&said), "{args:?}: {answer:?}");
+    }
+    let nobody = "00000000-0000-0000-0000-000000000000";
+    for (args, list) in [
+        (&["events", nobody][..], "events"),
+        (&["jobs", nobody], "jobs"),
+        (&["requeue", nobody], "jobs"),
+        (&["cancel", nobody], "jobs"),
+        (&["sends", "12"], "sends"),
+        (&["notices", "12", "--acknowledge"], "notices"),
+        (&["resolve", "12", "--sent"], "sends"),
+    ] {
+        let said =
+            format!("in this file; nothing was changed: `lanebox {list}` lists what is there");
+        let answer = cli.run(args);
+        assert!(answer.refused().contains(&said), "{args:?}: {answer:?}");
+    }
+}
+
+#[test]
 fn a_cursor_that_is_none_is_refused() {
     let cli = Cli::new();
     for list in ["jobs", "events", "lanes", "sends", "notices"] {

@@ -42,6 +42,9 @@ fn what_is_not_in_the_file_is_said() {
     for id in ["00000000-0000-0000-0000-000000000000", "7", "-7", "message:none", "nonsense", ""] {
         let answer = cli.run(&["trace", "--", id]);
         assert!(answer.refused().contains("in this file; nothing was changed"), "{answer:?}");
+        for form in ["by its id (0198c1f2-", "by its number (12)", "(message:wamid.1)"] {
+            assert!(answer.err.contains(form), "{answer:?}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use lanebox::{Enqueued, EventId, Lane, MAX_JOB_PAYLOAD, NewJob};
 use serde_json::json;
 
 use super::Session;
-use crate::args::{Body, Later, read};
+use crate::args::{Body, Later, id, read};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -39,7 +39,7 @@ pub struct Enqueue {
     #[arg(long, default_value_t = 10)]
     max_attempts: u32,
     /// The one job of this kind for this event, whatever becomes of it
-    #[arg(long, value_name = "EVENT")]
+    #[arg(long, value_name = "EVENT", value_parser = id::event)]
     once_for: Option<EventId>,
     /// The same key again, within 90 days, is the same job
     #[arg(long, value_name = "KEY")]

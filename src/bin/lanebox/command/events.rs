@@ -5,7 +5,7 @@ use lanebox::{EventId, Lanebox};
 use serde_json::json;
 
 use super::Session;
-use crate::args::{Narrow, Since, set};
+use crate::args::{Narrow, Since, id, set};
 use crate::output::table::Table;
 use crate::output::text::{instant, masked};
 use crate::output::words::entity;
@@ -16,7 +16,7 @@ use crate::output::words::entity;
 )]
 pub struct Events {
     /// Show this event in full
-    #[arg(conflicts_with_all = ["state", "kind", "since", "org", "after", "limit"])]
+    #[arg(value_parser = id::event, conflicts_with_all = ["state", "kind", "since", "org", "after", "limit"])]
     id: Option<EventId>,
     /// Only events in this state
     #[arg(long, value_parser = ["unhandled", "pending", "done", "dead", "duplicate"])]

@@ -5,7 +5,7 @@ use lanebox::{JobId, Lanebox};
 use serde_json::json;
 
 use super::Session;
-use crate::args::{Narrow, Since, set};
+use crate::args::{Narrow, Since, id, set};
 use crate::output::table::Table;
 use crate::output::text::{instant, masked};
 use crate::output::words::{job_state, took};
@@ -16,7 +16,7 @@ use crate::output::words::{job_state, took};
 )]
 pub struct Jobs {
     /// Show this job in full, and why it waits
-    #[arg(conflicts_with_all = ["state", "kind", "lane", "since", "org", "after", "limit"])]
+    #[arg(value_parser = id::job, conflicts_with_all = ["state", "kind", "lane", "since", "org", "after", "limit"])]
     id: Option<JobId>,
     /// Only jobs in this state, or in this place of a pending one
     #[arg(long, value_parser = ["pending", "scheduled", "queued", "ready", "backing_off",

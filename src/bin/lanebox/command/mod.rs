@@ -99,7 +99,20 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         #[cfg(feature = "demo")]
         Command::Demo(args) => crate::demo::run(args),
         Command::Init(init) => init.run(cli),
-        command => on_a_file(command, &Session::open(cli)?),
+        command => on_a_file(command, &Session::open(cli)?).map_err(where_to_look),
+    }
+}
+
+// Whoever asks for what is not there may have another id of it at hand.
+fn where_to_look(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(lanebox::Error::NotFound {
+            what: what @ ("event" | "job" | "send" | "notice"),
+            ..
+        }) => {
+            anyhow::anyhow!("{error}: `lanebox {what}s` lists what is there")
+        }
+        _ => error,
     }
 }
 

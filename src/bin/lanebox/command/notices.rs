@@ -5,7 +5,7 @@ use lanebox::people::{Filter, NoticeView};
 use serde_json::json;
 
 use super::Session;
-use crate::args::{Narrow, Since, Who, set};
+use crate::args::{Narrow, Since, Who, id, set};
 use crate::output::table::Table;
 use crate::output::text::instant;
 
@@ -13,7 +13,7 @@ use crate::output::text::instant;
 #[command(after_help = "Examples:\n  lanebox notices\n  lanebox notices 4 --resolve")]
 pub struct Notices {
     /// Show this notice, by its number
-    #[arg(value_name = "NOTICE", conflicts_with_all = ["state", "kind", "since", "org", "after", "limit"])]
+    #[arg(value_name = "NOTICE", value_parser = id::notice, conflicts_with_all = ["state", "kind", "since", "org", "after", "limit"])]
     id: Option<String>,
     /// You have seen it
     #[arg(long, requires = "id", conflicts_with = "resolve")]

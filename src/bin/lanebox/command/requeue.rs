@@ -6,12 +6,13 @@ use lanebox::people::Requeued;
 use serde_json::json;
 
 use super::Session;
-use crate::args::Who;
+use crate::args::{Who, id};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  lanebox requeue 0198c1f2-7e5a-7000-8000-5d3c2b1a0f00")]
 pub struct Requeue {
     /// The dead job
+    #[arg(value_parser = id::job)]
     id: JobId,
     #[command(flatten)]
     who: Who,

@@ -7,7 +7,7 @@ use lanebox::{JobId, SendKey};
 use serde_json::json;
 
 use super::Session;
-use crate::args::Who;
+use crate::args::{Who, id};
 
 const ABOUT: &str = "A send is unknown when its call timed out or its worker died: it may have gone out. Look at the
 provider first. What was accepted or given up can be sent once more with --resend: then there
@@ -22,6 +22,7 @@ Example:
 #[command(group = clap::ArgGroup::new("word").args(["sent", "resend", "give_up"]).required(true))]
 pub struct Resolve {
     /// The send, by its number
+    #[arg(value_parser = id::send)]
     send: String,
     /// It went out
     #[arg(long)]

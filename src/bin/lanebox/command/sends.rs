@@ -5,7 +5,7 @@ use lanebox::people::{Filter, SendView};
 use serde_json::json;
 
 use super::Session;
-use crate::args::{Narrow, Since, set};
+use crate::args::{Narrow, Since, id, set};
 use crate::output::table::Table;
 use crate::output::text::instant;
 use crate::output::words::{send_state, told};
@@ -14,7 +14,7 @@ use crate::output::words::{send_state, told};
 #[command(after_help = "Examples:\n  lanebox sends --state unknown\n  lanebox sends 12")]
 pub struct Sends {
     /// Show this send with its tries, by its number
-    #[arg(value_name = "SEND", conflicts_with_all = ["state", "kind", "lane", "since", "org", "after", "limit"])]
+    #[arg(value_name = "SEND", value_parser = id::send, conflicts_with_all = ["state", "kind", "lane", "since", "org", "after", "limit"])]
     id: Option<String>,
     /// Only sends whose newest try is in this state
     #[arg(long, value_parser = ["intended", "unknown", "accepted", "rejected", "abandoned", "duplicate"])]
