@@ -76,7 +76,7 @@ fn a_file_that_may_not_be_written_is_refused() {
     let home = Home::new().made();
     set_permissions(home.file(), Permissions::from_mode(0o400)).expect("taken away");
     let said = home.refused();
-    assert!(said.contains("may not be read and written by this user"), "{said}");
+    assert!(said.contains("by this user: give the right back with `chmod u+rw`"), "{said}");
 }
 
 #[test]
@@ -85,7 +85,43 @@ fn a_directory_that_may_not_be_written_is_refused() {
     set_permissions(&home.inner, Permissions::from_mode(0o500)).expect("taken away");
     let said = home.refused();
     assert!(said.contains("SQLite must make files beside it"), "{said}");
+    assert!(said.contains("give the right back with `chmod u+rwx`"), "{said}");
     set_permissions(&home.inner, Permissions::from_mode(0o700)).expect("given back");
+}
+
+// Only who owns it, or root, can follow an advice to change the rights.
+#[test]
+fn the_rights_of_anothers_directory_are_that_users_to_change() {
+    let home = Home::new().made();
+    if home.binary.is_none() {
+        return; // Only root can give a directory away.
+    }
+    chown(&home.inner, Some(0), Some(0)).expect("taken back");
+    let theirs = "it belongs to user 0: run this program as that user, or name a file in a directory of your own";
+    for (mode, why) in
+        [(0o755, "SQLite must make files beside it"), (0o777, "every user may replace files")]
+    {
+        set_permissions(&home.inner, Permissions::from_mode(mode)).expect("changed");
+        let said = home.refused();
+        assert!(said.contains(why) && said.contains(theirs), "{said}");
+        assert!(!said.contains("chmod"), "{said}");
+    }
+    chown(&home.inner, Some(STRANGER), Some(STRANGER)).expect("given away");
+    let said = home.refused();
+    assert!(said.contains("take that right away with `chmod o-w`"), "{said}");
+    let root = Lanebox::open(home.file()).err().expect("refused").to_string();
+    assert!(root.contains("with `chmod o-w`"), "{root}");
+}
+
+#[test]
+fn anothers_file_is_opened_as_that_user() {
+    let home = Home::new();
+    if home.binary.is_none() {
+        return; // Only root can make a file that is not a stranger's.
+    }
+    drop(Lanebox::open(home.file()).expect("root makes it"));
+    let said = home.refused();
+    assert!(said.contains("out: run it as user 0; the file was not changed"), "{said}");
 }
 
 #[test]
@@ -98,6 +134,7 @@ fn r10_root_leaves_the_file_of_a_service_alone() {
     for opened in [Lanebox::open(home.file()), Lanebox::builder(home.file()).must_exist().open()] {
         let why = opened.err().expect("refused").to_string();
         assert!(why.contains("belongs to user 65534 and this program runs as user 0"), "{why}");
+        assert!(why.contains("run it as user 65534, or give that user's files to 0 with"), "{why}");
     }
     assert_eq!(listing(&home.inner), before, "something was left behind");
     let mut service = home.start("enqueue");

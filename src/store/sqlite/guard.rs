@@ -136,7 +136,7 @@ fn check_file(path: &Path, found: &Metadata) -> Result<()> {
     plain(path, "it", found)?;
     owner::check_owner(path, "it", found)?;
     owner::check_links(path, found)?;
-    owner::check_rights(path)
+    owner::check_rights(path, found)
 }
 
 fn plain(path: &Path, what: &str, found: &Metadata) -> Result<()> {

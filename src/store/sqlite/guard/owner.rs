@@ -28,9 +28,14 @@ mod unix {
         if owner == me {
             return Ok(());
         }
+        // Only root can give files away.
+        let chown = match me {
+            0 => format!(", or give that user's files to {me} with `chown`"),
+            _ => String::new(),
+        };
         let why = format!(
             "{what} belongs to user {owner} and this program runs as user {me}, whose -wal and -shm would lock the owner \
-             out: run it as user {owner}, or give that user's files to {me} with chown"
+             out: run it as user {owner}{chown}"
         );
         Err(Error::unusable(path, why))
     }
@@ -56,8 +61,9 @@ mod unix {
         })?;
         if found.mode() & 0o002 != 0 && found.mode() & 0o1000 == 0 {
             let why = format!(
-                "every user may replace files in its directory {}: take that right away with `chmod o-w`",
-                directory.display()
+                "every user may replace files in its directory {}: {}",
+                directory.display(),
+                mend(&found, "take that right away with `chmod o-w`")
             );
             return Err(Error::unusable(path, why));
         }
@@ -67,7 +73,7 @@ mod unix {
                 let why = format!(
                     "SQLite must make files beside it, but the directory {} {}",
                     directory.display(),
-                    denied(error)
+                    denied(error, &found, "chmod u+rwx")
                 );
                 Err(Error::unusable(path, why))
             }
@@ -75,19 +81,33 @@ mod unix {
     }
 
     /// Reading alone is not enough: even a reader writes into -shm.
-    pub(in super::super) fn check_rights(path: &Path) -> Result<()> {
+    pub(in super::super) fn check_rights(path: &Path, found: &Metadata) -> Result<()> {
         match accessat(CWD, path, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS) {
             Ok(()) => Ok(()),
-            Err(error) => Err(Error::unusable(path, format!("it {}", denied(error)))),
+            Err(error) => {
+                let why = format!("it {}", denied(error, found, "chmod u+rw"));
+                Err(Error::unusable(path, why))
+            }
         }
     }
 
-    fn denied(error: Errno) -> String {
+    // Rights are changed by the owner and by root; nobody else can follow that advice.
+    fn mend(found: &Metadata, change: &str) -> String {
+        let (me, owner) = (rustix::process::geteuid().as_raw(), found.uid());
+        if me == owner || me == 0 {
+            return change.to_owned();
+        }
+        format!(
+            "it belongs to user {owner}: run this program as that user, or name a file in a directory of your own"
+        )
+    }
+
+    fn denied(error: Errno, found: &Metadata, command: &str) -> String {
         match error {
             Errno::ROFS => "is on a read-only file system: mount it for writing".to_owned(),
             Errno::ACCESS | Errno::PERM => {
-                "may not be read and written by this user: give the right back with `chmod u+rw`"
-                    .to_owned()
+                let change = format!("give the right back with `{command}`");
+                format!("may not be read and written by this user: {}", mend(found, &change))
             }
             other => format!("cannot be written ({other})"),
         }
@@ -141,7 +161,7 @@ mod elsewhere {
         Ok(())
     }
 
-    pub(in super::super) fn check_rights(_: &Path) -> Result<()> {
+    pub(in super::super) fn check_rights(_: &Path, _: &Metadata) -> Result<()> {
         Ok(())
     }
 
