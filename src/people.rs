@@ -47,8 +47,8 @@ impl Lanebox {
         self.store().jobs(filter)
     }
 
-    /// Lanes that hold something or are paused, the oldest first; a lane asked for by name also if
-    /// it is empty. States: `paused`, `running`, `waiting`, `ready`, `scheduled`, `idle`.
+    /// Lanes that hold something or are paused, the oldest first; a lane asked for also if it is
+    /// empty. States: `paused`, `running`, `waiting`, `ready`, `scheduled`, `idle`.
     ///
     /// # Errors
     /// [`Error::Refused`] for a filter that does not fit lanes.

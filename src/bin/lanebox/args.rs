@@ -2,6 +2,7 @@
 
 mod body;
 pub mod id;
+mod lane;
 mod when;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use lanebox::people::{Filter, MAX_LIMIT};
 
 pub use body::{Body, read};
+pub use lane::LaneArg;
 pub use when::{Later, Since};
 
 use crate::command::Command;

@@ -22,6 +22,7 @@ pub struct Filter {
     pub(crate) kind: Option<String>,
     pub(crate) org: Option<String>,
     pub(crate) lane: Option<String>,
+    pub(crate) lane_no: Option<String>,
     pub(crate) since: Option<i64>,
     pub(crate) after: Option<String>,
     pub(crate) limit: Option<usize>,
@@ -63,6 +64,14 @@ impl Filter {
         self
     }
 
+    /// The same, by the number that [`LaneView::no`](super::LaneView::no) and
+    /// [`JobView::lane_no`](super::JobView::lane_no) tell: for whoever does not see its name.
+    #[must_use]
+    pub fn lane_no(mut self, no: impl Into<String>) -> Filter {
+        self.lane_no = Some(no.into());
+        self
+    }
+
     /// Only events recorded, jobs enqueued, sends begun, notices counted at or after this time.
     #[must_use]
     pub fn since(mut self, since: OffsetDateTime) -> Filter {
@@ -100,6 +109,14 @@ impl Filter {
         self.after.as_ref().map(parse).transpose()
     }
 
+    /// The number of the lane asked for.
+    pub(crate) fn lane_number(&self) -> Result<Option<i64>> {
+        let parse = |text: &String| {
+            text.parse().map_err(|_| refused(format!("{text:?} is not the number of a lane")))
+        };
+        self.lane_no.as_ref().map(parse).transpose()
+    }
+
     /// The state asked for, if this list knows it.
     pub(crate) fn state_of(&self, known: &'static [&'static str]) -> Result<Option<&'static str>> {
         let Some(state) = &self.state else { return Ok(None) };
@@ -112,7 +129,7 @@ impl Filter {
     pub(crate) fn without(&self, list: &str, fields: &[&str]) -> Result<()> {
         let set = |field: &&&str| match **field {
             "kind" => self.kind.is_some(),
-            "lane" => self.lane.is_some(),
+            "lane" => self.lane.is_some() || self.lane_no.is_some(),
             "since" => self.since.is_some(),
             _ => false,
         };

@@ -79,6 +79,8 @@ pub struct JobView {
     pub place: Option<String>,
     /// The lane that it runs in, in clear; none: it runs beside anything.
     pub lane: Option<String>,
+    /// The number of that lane in the file, also once its name was forgotten.
+    pub lane_no: Option<String>,
     /// Whom it concerns, in clear.
     pub subject: Option<String>,
     /// 0 to 999, smaller first.
@@ -179,6 +181,8 @@ pub struct StepView {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LaneView {
+    /// Its number in the file.
+    pub no: String,
     /// The org that it belongs to.
     pub org: String,
     /// Its name, in clear; none once it was forgotten.

@@ -10,7 +10,7 @@ fn a_job_is_traced_with_its_attempts_and_its_notice() {
     let id = cli.dead_job("no such contact").to_string();
     let text = cli.run(&["trace", &id]);
     let lines: Vec<&str> = text.ok().lines().collect();
-    assert!(lines[0].starts_with(&format!("job turn {id} in lane +49…78  dead")), "{lines:?}");
+    assert!(lines[0].starts_with(&format!("job turn {id} in lane +49…78~1  dead")), "{lines:?}");
     assert!(lines[1].starts_with("  attempt 1  dead, token 1, process 1, "), "{lines:?}");
     assert_eq!(lines[2], "  notice 1  open, no such contact");
     let json = cli.json(&["trace", &id]);
@@ -72,7 +72,7 @@ fn a_message_is_traced_to_what_was_published_because_of_it() {
     assert!(lines[0].starts_with(&format!("event message.received {heard} +49…78  done")));
     assert!(lines[1].starts_with("  consumer echo  took it"), "{lines:?}");
     assert!(lines[2].starts_with("    job consume.echo ") && lines[2].ends_with("  done"));
-    assert!(lines[2].contains(" in lane echo/+49…78"), "{lines:?}");
+    assert!(lines[2].contains(" in lane echo/+49…78~"), "{lines:?}");
     assert!(lines[3].starts_with("      attempt 1  done"), "{lines:?}");
     assert!(lines[4].starts_with("      event message.sent "), "{lines:?}");
     let sent = cli.json(&["events", "--kind", "message.sent"])["events"][0]["id"].clone();

@@ -5,10 +5,10 @@ use lanebox::{JobId, Lanebox};
 use serde_json::json;
 
 use super::Session;
-use crate::args::{Narrow, Since, id, set};
+use crate::args::{LaneArg, Narrow, Since, id, set};
 use crate::output::table::Table;
 use crate::output::text::{instant, masked};
-use crate::output::words::{job_state, took};
+use crate::output::words::{self, job_state, took};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -25,9 +25,9 @@ pub struct Jobs {
     /// Only jobs of this kind
     #[arg(long)]
     kind: Option<String>,
-    /// Only jobs of this lane
+    /// Only jobs of this lane: its name, or as tables show it, like +49…78~12
     #[arg(long)]
-    lane: Option<String>,
+    lane: Option<LaneArg>,
     /// Only what was enqueued since: 2h, 2026-05-01 or 2026-05-01T08:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<Since>,
@@ -42,7 +42,7 @@ impl Jobs {
         }
         let filter = self.narrow.filter(self.state.as_ref());
         let filter = set(filter, self.kind.as_ref(), Filter::kind);
-        let mut filter = set(filter, self.lane.as_ref(), Filter::lane);
+        let mut filter = LaneArg::narrow(self.lane.as_ref(), filter);
         if let Some(since) = self.since {
             filter = filter.since(since.from(session.lanebox.now()));
         }
@@ -72,7 +72,7 @@ fn row(session: &Session, job: &JobView) -> [String; 8] {
         job_state(job),
         session.out.when(at),
         job.org.clone(),
-        job.lane.as_deref().map(masked).unwrap_or_default(),
+        words::lane(job.lane.as_deref(), job.lane_no.as_deref()),
         format!("{}/{}", job.attempts, job.max_attempts),
         job.error.clone().unwrap_or_default(),
     ]
@@ -103,7 +103,8 @@ fn facts(session: &Session, detail: &JobDetail) -> Table {
     facts.fact("org", &job.org);
     facts.fact("kind", &job.kind);
     facts.fact("state", job_state(job));
-    facts.maybe("lane", job.lane.as_deref().map(masked));
+    let lane = words::lane(job.lane.as_deref(), job.lane_no.as_deref());
+    facts.maybe("lane", Some(lane).filter(|lane| !lane.is_empty()));
     facts.maybe("subject", job.subject.as_deref().map(masked));
     facts.fact("priority", job.priority.to_string());
     facts.fact("enqueued", instant(job.created_at));

@@ -1,13 +1,13 @@
 //! `lanebox lanes`: the lanes in use, who occupies each, and how long its line is.
 
 use lanebox::Lanebox;
-use lanebox::people::{Filter, LaneView};
+use lanebox::people::LaneView;
 use serde_json::json;
 
 use super::Session;
-use crate::args::{Narrow, set};
+use crate::args::{LaneArg, Narrow};
 use crate::output::table::Table;
-use crate::output::text::masked;
+use crate::output::words;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  lanebox lanes --state paused")]
@@ -15,9 +15,9 @@ pub struct Lanes {
     /// Only lanes in this state
     #[arg(long, value_parser = ["paused", "running", "waiting", "ready", "scheduled", "idle"])]
     state: Option<String>,
-    /// Only this lane, also if nothing is in it
+    /// Only this lane, also if nothing is in it: its name, or as tables show it, like +49…78~12
     #[arg(long)]
-    lane: Option<String>,
+    lane: Option<LaneArg>,
     #[command(flatten)]
     narrow: Narrow,
 }
@@ -25,7 +25,8 @@ pub struct Lanes {
 impl Lanes {
     pub fn run(&self, session: &Session) -> anyhow::Result<()> {
         let filter = self.narrow.filter(self.state.as_ref());
-        let page = session.page(set(filter, self.lane.as_ref(), Filter::lane), Lanebox::lanes)?;
+        let filter = LaneArg::narrow(self.lane.as_ref(), filter);
+        let page = session.page(filter, Lanebox::lanes)?;
         if session.out.json {
             return session.out.document(&json!({ "lanes": page.rows, "next": page.next }));
         }
@@ -51,7 +52,7 @@ impl Lanes {
 
 fn row(lane: &LaneView) -> [String; 9] {
     [
-        lane.name.as_deref().map_or("(forgotten)".to_owned(), masked),
+        words::lane(lane.name.as_deref(), Some(&lane.no)),
         lane.org.clone(),
         lane.state.clone(),
         lane.occupant.map(|id| id.to_string()).unwrap_or_default(),

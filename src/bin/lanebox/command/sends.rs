@@ -5,7 +5,7 @@ use lanebox::people::{Filter, SendView};
 use serde_json::json;
 
 use super::Session;
-use crate::args::{Narrow, Since, id, set};
+use crate::args::{LaneArg, Narrow, Since, id, set};
 use crate::output::table::Table;
 use crate::output::text::instant;
 use crate::output::words::{send_state, told};
@@ -22,9 +22,9 @@ pub struct Sends {
     /// Only sends by this channel
     #[arg(long, alias = "channel", value_name = "CHANNEL")]
     kind: Option<String>,
-    /// Only sends of jobs of this lane
+    /// Only sends of jobs of this lane: its name, or as tables show it, like +49…78~12
     #[arg(long)]
-    lane: Option<String>,
+    lane: Option<LaneArg>,
     /// Only sends begun since: 2h, 2026-05-01 or 2026-05-01T08:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<Since>,
@@ -39,7 +39,7 @@ impl Sends {
         }
         let filter = self.narrow.filter(self.state.as_ref());
         let filter = set(filter, self.kind.as_ref(), Filter::kind);
-        let mut filter = set(filter, self.lane.as_ref(), Filter::lane);
+        let mut filter = LaneArg::narrow(self.lane.as_ref(), filter);
         if let Some(since) = self.since {
             filter = filter.since(since.from(session.lanebox.now()));
         }

@@ -6,7 +6,7 @@ use lanebox::people::{
 
 use super::Out;
 use super::text::masked;
-use super::words::{entity, job_state, send_state, told, took};
+use super::words::{entity, job_state, lane, send_state, told, took};
 
 /// The lines of a trace.
 pub fn lines(trace: &Trace, out: Out) -> Vec<String> {
@@ -60,8 +60,8 @@ impl Tree {
     fn job(&mut self, trace: &JobTrace, depth: usize) {
         let job = &trace.job;
         let id = job.id.to_string();
-        let lane =
-            job.lane.as_deref().map_or(String::new(), |lane| format!("in lane {}", masked(lane)));
+        let lane = lane(job.lane.as_deref(), job.lane_no.as_deref());
+        let lane = if lane.is_empty() { lane } else { format!("in lane {lane}") };
         self.push(
             depth,
             format!("{}  {}", joined(&["job", &job.kind, &id, &lane]), job_state(job)),

@@ -1,5 +1,6 @@
 //! Rows in words.
 
+use super::text::masked;
 use lanebox::people::{EventView, JobView, SendView, TryView};
 
 /// What an event is about.
@@ -8,6 +9,13 @@ pub fn entity(event: &EventView) -> String {
         (Some(kind), Some(id)) => format!("{kind}:{id}"),
         _ => String::new(),
     }
+}
+
+/// A lane as people may see it, with the number that tells it from others that look the same: what
+/// `--lane` takes.
+pub fn lane(name: Option<&str>, no: Option<&str>) -> String {
+    let Some(no) = no else { return String::new() };
+    format!("{}~{no}", name.map_or("(forgotten)".to_owned(), masked))
 }
 
 /// The state of a job, or the place of a pending one, in words.

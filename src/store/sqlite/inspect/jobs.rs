@@ -34,7 +34,7 @@ pub(crate) const STATES: [&str; 11] = [
 
 // A join by the whole key of each narrow table: every one is a seek. A new row's place follows from
 // where it is found.
-pub(super) const HEAD: &str = "SELECT j.id, j.uuid, o.name AS org, k.name AS kind, l.name AS lane, j.subject, j.priority, \
+pub(super) const HEAD: &str = "SELECT j.id, j.uuid, o.name AS org, k.name AS kind, l.name AS lane, j.lane AS lane_no, j.subject, j.priority, \
   coalesce(t.run_at, j.run_at) AS due_at, \
   CASE WHEN f.id IS NOT NULL THEN f.state WHEN r.id IS NOT NULL THEN 'running' ELSE 'pending' END AS job_state, \
   CASE WHEN f.id IS NOT NULL OR r.id IS NOT NULL THEN NULL \
@@ -75,6 +75,7 @@ pub(in super::super) fn jobs(conn: &Connection, filter: &Filter) -> Result<Page<
         .maybe("k.name = ?", filter.kind.clone())
         .maybe("o.name = ?", filter.org.clone())
         .maybe("l.name = ?", filter.lane.clone())
+        .maybe("j.lane = ?", filter.lane_number()?)
         .maybe("j.created_at >= ?", filter.since);
     let set = match state {
         Some("pending") => Some(WAITING),
@@ -118,6 +119,7 @@ pub(super) fn view(row: &Row<'_>) -> rusqlite::Result<JobView> {
         state: row.get("job_state")?,
         place: row.get("place")?,
         lane: row.get("lane")?,
+        lane_no: row.get::<_, Option<i64>>("lane_no")?.map(|no| no.to_string()),
         subject: row.get("subject")?,
         priority: row.get("priority")?,
         due_at: row.get("due_at")?,

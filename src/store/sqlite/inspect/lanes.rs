@@ -31,14 +31,14 @@ LEFT JOIN lanebox_running r ON r.lane = l.id LEFT JOIN lanebox_kind rk ON rk.id 
 LEFT JOIN lanebox_tried t ON t.lane = l.id LEFT JOIN lanebox_job tj ON tj.id = t.id LEFT JOIN lanebox_kind tk ON tk.id = tj.kind \
 LEFT JOIN lanebox_pause p ON p.lane = l.id WHERE l.id = ?1";
 
-/// Lanes that hold something or are paused, oldest first; a lane asked for by name is shown even if
-/// it is empty.
+/// Lanes that hold something or are paused, oldest first; a lane asked for is shown even if it is
+/// empty.
 pub(in super::super) fn lanes(conn: &Connection, filter: &Filter) -> Result<Page<LaneView>> {
     filter.without("lanes", &["kind", "since"])?;
     let limit = filter.rows()?;
     let state = filter.state_of(&STATES)?;
-    if let Some(name) = &filter.lane {
-        return by_name(conn, filter.org.as_deref(), name, state);
+    if let Some(asked) = asked_for(conn, filter)? {
+        return one_by_one(conn, &asked, filter, state);
     }
     let mut page = Page { rows: Vec::new(), next: None };
     let mut at = filter.cursor()?.unwrap_or(0);
@@ -51,28 +51,37 @@ pub(in super::super) fn lanes(conn: &Connection, filter: &Filter) -> Result<Page
             page.next = Some(at.to_string());
             break;
         }
-        let shown = |view: &LaneView| {
-            filter.org.as_ref().is_none_or(|org| *org == view.org)
-                && state.is_none_or(|state| state == view.state)
-        };
-        page.rows.extend(view(conn, lane)?.filter(shown));
+        page.rows.extend(view(conn, lane)?.filter(|view| is_shown(view, filter, state)));
         at = lane;
     }
     Ok(page)
 }
 
-fn by_name(
+// By its name, which several orgs may use, or by its number.
+fn asked_for(conn: &Connection, filter: &Filter) -> Result<Option<Vec<i64>>> {
+    let no = filter.lane_number()?;
+    let Some(name) = &filter.lane else { return Ok(no.map(|no| vec![no])) };
+    let mut ids: Vec<i64> = all(conn, OF_NAME, params![name, filter.org], |row| row.get(0))?;
+    ids.retain(|&id| no.is_none_or(|no| no == id));
+    Ok(Some(ids))
+}
+
+fn one_by_one(
     conn: &Connection,
-    org: Option<&str>,
-    name: &str,
+    ids: &[i64],
+    filter: &Filter,
     state: Option<&str>,
 ) -> Result<Page<LaneView>> {
-    let ids: Vec<i64> = all(conn, OF_NAME, params![name, org], |row| row.get(0))?;
     let mut rows = Vec::new();
-    for id in ids {
-        rows.extend(view(conn, id)?.filter(|view| state.is_none_or(|state| state == view.state)));
+    for &id in ids {
+        rows.extend(view(conn, id)?.filter(|view| is_shown(view, filter, state)));
     }
     Ok(Page { rows, next: None })
+}
+
+fn is_shown(view: &LaneView, filter: &Filter, state: Option<&str>) -> bool {
+    filter.org.as_ref().is_none_or(|org| *org == view.org)
+        && state.is_none_or(|state| state == view.state)
 }
 
 struct Row {
@@ -90,6 +99,7 @@ fn view(conn: &Connection, lane: i64) -> Result<Option<LaneView>> {
         let (running_kind, keeper_kind): (Option<String>, Option<String>) =
             (row.get(3)?, row.get(5)?);
         let view = LaneView {
+            no: lane.to_string(),
             org: row.get(0)?,
             name: row.get(1)?,
             state: String::new(),

@@ -38,6 +38,7 @@ pub(in super::super) fn sends(conn: &Connection, filter: &Filter) -> Result<Page
         .maybe("c.name = ?", filter.kind.clone())
         .maybe("o.name = ?", filter.org.clone())
         .maybe("l.name = ?", filter.lane.clone())
+        .maybe("j.lane = ?", filter.lane_number()?)
         .maybe(FIRST_INTENDED, filter.since)
         .maybe("t.state = ?", state.map(str::to_owned));
     const NEWEST: &str = " ORDER BY s.id DESC";

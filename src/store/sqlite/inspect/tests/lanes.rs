@@ -45,6 +45,13 @@ fn lanes_are_narrowed_by_name_state_and_org() {
     let _ = some_lanes(&file);
     assert_eq!(named(&lanes(&file, Filter::new().lane("idle"))), [("idle", "idle")]);
     assert_eq!(named(&lanes(&file, Filter::new().state("paused"))), [("next", "paused")]);
+    let no = lanes(&file, Filter::new().lane("next")).remove(0).no;
+    let by_number = || Filter::new().lane_no(no.clone());
+    assert_eq!(named(&lanes(&file, by_number())), [("next", "paused")]);
+    assert!(lanes(&file, by_number().lane("idle")).is_empty());
+    assert!(lanes(&file, by_number().org("nobody")).is_empty());
+    let ill = file.store.lanes(&Filter::new().lane_no("next"));
+    assert!(matches!(ill, Err(Error::Refused { .. })));
     assert!(lanes(&file, Filter::new().org("nobody")).is_empty());
     assert!(lanes(&file, Filter::new().lane("runs").org("nobody")).is_empty());
     assert_eq!(lanes(&file, Filter::new().lane("runs").org("acme")).len(), 1);

@@ -50,6 +50,7 @@ fn sends_are_narrowed_by_state_channel_and_lane() {
     assert_eq!(count(Filter::new().state("accepted")), 1);
     assert_eq!(count(Filter::new().kind("whatsapp").lane("ann").org("acme")), 2);
     assert_eq!(count(Filter::new().kind("mail")), 0);
+    assert_eq!((count(Filter::new().lane_no("1")), count(Filter::new().lane_no("2"))), (2, 0));
     let since = time::OffsetDateTime::from_unix_timestamp(T0 / 1000 + 1).expect("a time");
     assert_eq!(count(Filter::new().since(since)), 0);
 }
