@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::node::{Node, clip};
-use super::opt_out::is_stop;
+use super::opt_out::{is_stop, means_stop};
 use super::{Happening, Inbound, Refusal, ignored};
 
 /// The last millisecond of the year 9999, in seconds.
@@ -50,6 +50,7 @@ pub fn read(message: &Node<'_>, value: &Node<'_>) -> Result<Happening, Refusal> 
         return Ok(ignored(why));
     }
     let (kind, text) = content(message, word)?;
+    let tapped = tapped(message, word)?;
     let from = sender(message)?;
     let timestamp = message.need("timestamp")?;
     if !(0..=MAX_TIMESTAMP).contains(&timestamp.number()?) {
@@ -61,7 +62,7 @@ pub fn read(message: &Node<'_>, value: &Node<'_>) -> Result<Happening, Refusal> 
         phone_number_id: value.need("metadata")?.need("phone_number_id")?.id()?.to_owned(),
         timestamp: timestamp.number()?,
         kind,
-        is_stop: kind.can_stop() && text.is_some_and(is_stop),
+        is_stop: kind.can_stop() && text.is_some_and(is_stop) || tapped.is_some_and(means_stop),
         text: text.map(str::to_owned),
         profile_name: profile_name(value, from)?.map(str::to_owned),
         raw: message.value().clone(),
@@ -115,6 +116,19 @@ fn choice<'a>(interactive: &Node<'a>) -> Result<(Kind, Option<&'a str>), Refusal
         "nfm_reply" => (Kind::FormReply, interactive.need(word)?.text_of("body")?),
         _ => (Kind::Unsupported, None),
     })
+}
+
+/// What the host gave a button or an item to be known by.
+fn tapped<'a>(message: &Node<'a>, word: &str) -> Result<Option<&'a str>, Refusal> {
+    let interactive = match word {
+        "button" => return message.need(word)?.text_of("payload"),
+        "interactive" => message.need(word)?,
+        _ => return Ok(None),
+    };
+    match interactive.need("type")?.text()? {
+        form @ ("button_reply" | "list_reply") => interactive.need(form)?.text_of("id"),
+        _ => Ok(None),
+    }
 }
 
 /// The phone number; a person with a username may hide it, then the business-scoped user id.

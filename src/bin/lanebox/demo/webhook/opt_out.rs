@@ -25,6 +25,11 @@ pub fn is_stop(text: &str) -> bool {
     words.any(|stop| stop == word)
 }
 
+/// Does the payload or id of a button mean an opt-out? Hosts write its blanks as underscores.
+pub fn means_stop(id: &str) -> bool {
+    is_stop(&id.replace('_', " "))
+}
+
 /// What people and keyboards put around a word: blanks, marks, quotes, direction marks.
 fn is_decoration(c: char) -> bool {
     c.is_whitespace()

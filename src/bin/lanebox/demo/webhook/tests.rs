@@ -232,3 +232,25 @@ fn a_word_of_the_table_withdraws_consent_and_nothing_else_does() {
     let picture = json!({"type": "image", "image": {"caption": "STOP"}});
     assert!(!inbound(picture).is_stop, "a caption describes its picture");
 }
+
+// The host chose what a button means by its payload or id; what it shows may be anything.
+#[test]
+fn a_button_that_means_stop_is_a_stop_whatever_it_shows() {
+    let quick = |payload: &str, text: &str| {
+        inbound(json!({"type": "button", "button": {"payload": payload, "text": text}})).is_stop
+    };
+    let chosen = |form: &str, id: &str, title: &str| {
+        let reply = json!({"type": form, form: {"id": id, "title": title}});
+        inbound(json!({"type": "interactive", "interactive": reply})).is_stop
+    };
+    for word in ["STOP", "stop", "OPT_OUT", "unsubscribe", "stop_all"] {
+        assert!(quick(word, "No more of this"), "{word}");
+        assert!(chosen("button_reply", word, "No more"), "{word}");
+        assert!(chosen("list_reply", word, "No more"), "{word}");
+    }
+    assert!(quick("7", "Stop") && chosen("button_reply", "7", "STOP!"));
+    for other in ["more", "stop_order_7", "bus_stop", ""] {
+        assert!(!quick(other, "Yes") && !chosen("button_reply", other, "Yes"), "{other}");
+    }
+    assert!(!inbound(json!({"type": "button", "button": {"text": "Yes"}})).is_stop);
+}
