@@ -114,6 +114,15 @@ impl Lanebox {
         self.store().notice(number("notice", id)?)
     }
 
+    /// Whether anything in the file is of this org, among the newest 100,000 events and all else.
+    /// Orgs need no registration, so a list of a misspelt one is only empty.
+    ///
+    /// # Errors
+    /// Only if the file cannot be read.
+    pub fn has_org(&self, name: &str) -> Result<bool> {
+        self.store().has_org(name)
+    }
+
     /// The file in numbers; every count is bounded.
     ///
     /// # Errors

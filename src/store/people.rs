@@ -38,6 +38,8 @@ pub(crate) trait People {
     fn send(&self, id: i64) -> Result<SendDetail>;
     /// One notice.
     fn notice(&self, id: i64) -> Result<NoticeView>;
+    /// Whether anything is of this org.
+    fn has_org(&self, name: &str) -> Result<bool>;
     /// Bounded counts of everything.
     fn stats(&self) -> Result<Stats>;
     /// What came of an event, job, send or entity, from its first cause on.

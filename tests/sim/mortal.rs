@@ -259,6 +259,7 @@ impl People for Mortal {
         fn job(id: JobId) -> JobDetail;
         fn send(id: i64) -> SendDetail;
         fn notice(id: i64) -> NoticeView;
+        fn has_org(name: &str) -> bool;
         fn stats() -> Stats;
         fn trace(id: &str) -> Trace;
         fn explain(job: JobId) -> Explanation;

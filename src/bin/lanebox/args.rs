@@ -76,6 +76,11 @@ fn rows(text: &str) -> Result<usize, String> {
 }
 
 impl Narrow {
+    /// The org, if one is asked for.
+    pub fn org(&self) -> Option<&str> {
+        self.org.as_deref()
+    }
+
     /// The filter that these make, with what a list adds.
     pub fn filter(&self, state: Option<&String>) -> Filter {
         let filter = Filter::new().limit(self.page.limit);

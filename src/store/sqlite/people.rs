@@ -62,6 +62,10 @@ impl People for SqliteStore {
         self.snapshot(|conn| inspect::notice(conn, id))
     }
 
+    fn has_org(&self, name: &str) -> Result<bool> {
+        self.snapshot(|conn| inspect::has_org(conn, name))
+    }
+
     fn stats(&self) -> Result<Stats> {
         self.snapshot(|conn| inspect::stats(conn, &self.file.path))
     }

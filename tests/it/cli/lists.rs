@@ -20,6 +20,22 @@ fn every_list_of_an_empty_file_says_so_in_words_and_as_an_empty_array() {
 }
 
 #[test]
+fn a_list_of_an_org_that_nothing_is_of_says_so() {
+    let cli = Cli::new();
+    cli.run(&["enqueue", "turn", "--org", "acme", "--no-lane"]).ok();
+    cli.run(&["publish", "deal.won", "--org", "events-only"]).ok();
+    for list in ["events", "jobs", "lanes", "sends", "notices"] {
+        let unknown = cli.run(&[list, "--org", "acmee"]);
+        assert!(unknown.ok().contains(" of acmee: nothing in this file is of an org of that name"));
+        let json = cli.json(&[list, "--org", "acmee"]);
+        assert_eq!((&json[list], &json["next"]), (&Value::Array(Vec::new()), &Value::Null));
+        for known in ["acme", "events-only", "-"] {
+            assert!(!cli.run(&[list, "--org", known]).ok().contains("nothing"), "{list} {known}");
+        }
+    }
+}
+
+#[test]
 fn a_job_is_listed_with_its_lane_masked_for_people_and_in_clear_for_programs() {
     let cli = Cli::new();
     let id = cli.dead_job("no such contact");

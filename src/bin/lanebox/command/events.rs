@@ -50,7 +50,7 @@ impl Events {
         for event in &page.rows {
             table.row(row(session, event));
         }
-        session.out.table(&table, "no events")?;
+        session.list(&table, "no events", &self.narrow)?;
         session.more(page.next.as_deref())
     }
 }

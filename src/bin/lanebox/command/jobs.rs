@@ -55,7 +55,7 @@ impl Jobs {
         for job in &page.rows {
             table.row(row(session, job));
         }
-        session.out.table(&table, "no jobs")?;
+        session.list(&table, "no jobs", &self.narrow)?;
         session.more(page.next.as_deref())
     }
 }

@@ -45,7 +45,7 @@ impl Lanes {
         for lane in &page.rows {
             table.row(row(lane));
         }
-        session.out.table(&table, "no lanes in use")?;
+        session.list(&table, "no lanes in use", &self.narrow)?;
         session.more(page.next.as_deref())
     }
 }

@@ -18,8 +18,9 @@ mod trace;
 use lanebox::Lanebox;
 use lanebox::people::{Filter, Page};
 
-use crate::args::Cli;
+use crate::args::{Cli, Narrow};
 use crate::output::Out;
+use crate::output::table::Table;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -82,6 +83,20 @@ impl Session {
                 Some(next) if page.rows.is_empty() => filter = filter.after(next),
                 _ => return Ok(page),
             }
+        }
+    }
+
+    /// A list as a table. One that is empty because nothing is of the org says so: it may be
+    /// misspelt.
+    fn list(&self, table: &Table, empty: &str, narrow: &Narrow) -> anyhow::Result<()> {
+        match narrow.org() {
+            Some(org) if table.is_empty() && !self.lanebox.has_org(org)? => {
+                let why = "nothing in this file is of an org of that name";
+                self.out.line(&format!(
+                    "{empty} of {org}: {why}; without --org the list shows which there are"
+                ))
+            }
+            _ => self.out.table(table, empty),
         }
     }
 

@@ -65,7 +65,7 @@ impl Notices {
         for notice in &page.rows {
             table.row(row(session, notice));
         }
-        session.out.table(&table, "no notices")?;
+        session.list(&table, "no notices", &self.narrow)?;
         session.more(page.next.as_deref())
     }
 

@@ -47,7 +47,7 @@ impl Sends {
         if session.out.json {
             return session.out.document(&json!({ "sends": page.rows, "next": page.next }));
         }
-        session.out.table(&listed(session, &page.rows), "no sends")?;
+        session.list(&listed(session, &page.rows), "no sends", &self.narrow)?;
         session.more(page.next.as_deref())
     }
 }

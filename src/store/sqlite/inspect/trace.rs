@@ -22,7 +22,7 @@ const OF_ENTITY: usize = 20;
 
 /// Events that are looked at for them, the newest. There is no index for entities: every event
 /// would pay for what a person asks now and then.
-const LOOKED_AT: i64 = 100_000;
+pub(super) const LOOKED_AT: i64 = 100_000;
 
 /// A first cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

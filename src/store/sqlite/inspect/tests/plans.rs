@@ -66,6 +66,7 @@ fn queries() -> Vec<String> {
         }
     }
     let _ = (store.lanes(&Filter::new().lane("ann")), store.stats(), store.consumers());
+    let _ = (store.has_org("acme"), store.has_org("nobody"));
     for no in ["1", "2", "message:m1", "01860000-0000-7000-8000-000000000003"] {
         let _ = store.trace(no).expect("a trace");
     }
