@@ -12,9 +12,10 @@ use crate::store::people::People;
 pub use crate::model::send::mask::mask;
 pub use crate::store::jobs::{Cancelled, Requeued};
 pub use crate::store::people::{
-    AttemptView, Census, ConsumerView, Count, DeliveryTrace, Diagnosis, EventDetail, EventTrace,
-    EventView, Explanation, Fact, Filter, Finding, JobDetail, JobTrace, JobView, LaneView,
-    MAX_LIMIT, NoticeView, Page, SendDetail, SendTrace, SendView, Stats, StepView, Trace, TryView,
+    AttemptView, AuditView, Census, ConsumerView, Count, DeliveryTrace, Diagnosis, EventDetail,
+    EventTrace, EventView, Explanation, Fact, Filter, Finding, JobDetail, JobTrace, JobView,
+    LaneView, MAX_LIMIT, NoticeView, Page, SendDetail, SendTrace, SendView, Stats, StepView, Trace,
+    TryView,
 };
 
 /// What people see and order. Reads never wait for a writer and never hold one up; each is one

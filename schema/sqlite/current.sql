@@ -683,5 +683,6 @@ CREATE TABLE lanebox_audit (                      -- append-only: who did what t
   ref_id   INTEGER NOT NULL,
   detail   TEXT CHECK (length(detail) <= 300)
 ) STRICT;
+CREATE INDEX lanebox_audit_about ON lanebox_audit(ref_kind, ref_id);
 CREATE TRIGGER lanebox_audit_fixed BEFORE UPDATE ON lanebox_audit BEGIN SELECT RAISE(ABORT, 'lanebox: the audit is append-only'); END;
 CREATE TRIGGER lanebox_audit_keep BEFORE DELETE ON lanebox_audit BEGIN SELECT RAISE(ABORT, 'lanebox: the audit is append-only'); END;

@@ -7,7 +7,7 @@ mod view;
 
 pub use filter::{Filter, MAX_LIMIT, Page};
 pub use stats::{Census, Count, Diagnosis, Fact, Finding, Stats};
-pub use trace::{DeliveryTrace, EventTrace, JobTrace, SendTrace, Trace};
+pub use trace::{AuditView, DeliveryTrace, EventTrace, JobTrace, SendTrace, Trace};
 pub use view::{
     AttemptView, ConsumerView, EventDetail, EventView, Explanation, JobDetail, JobView, LaneView,
     NoticeView, SendDetail, SendView, StepView, TryView,

@@ -49,6 +49,8 @@ pub struct DeliveryTrace {
     pub reason: Option<String>,
     /// What a person was told.
     pub notice: Option<NoticeView>,
+    /// What people did to that notice, oldest first.
+    pub audit: Vec<AuditView>,
     /// The jobs that it became.
     pub jobs: Vec<JobTrace>,
 }
@@ -66,6 +68,8 @@ pub struct JobTrace {
     pub sends: Vec<SendTrace>,
     /// What a person was told about it.
     pub notice: Option<NoticeView>,
+    /// What people did to it and to that notice, oldest first.
+    pub audit: Vec<AuditView>,
     /// The events that it published with its end.
     pub published: Vec<EventTrace>,
 }
@@ -81,4 +85,25 @@ pub struct SendTrace {
     pub history: Vec<TryView>,
     /// What a person was told about it.
     pub notices: Vec<NoticeView>,
+    /// What people did to it and to those notices, oldest first.
+    pub audit: Vec<AuditView>,
+}
+
+/// What a person did: an order, or a word about a send or a notice.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct AuditView {
+    /// When.
+    pub at: i64,
+    /// Who, as they were named then.
+    pub who: String,
+    /// What: `requeue`, `cancel`, `send.sent`, `send.again`, `send.give_up`, `send.order`,
+    /// `acknowledge` or `resolve`.
+    pub verb: String,
+    /// To what: `job`, `send` or `notice`.
+    pub about: String,
+    /// The id of that, as the commands take it.
+    pub about_id: String,
+    /// What else was recorded: the reason, or what it meant at that moment.
+    pub detail: Option<String>,
 }

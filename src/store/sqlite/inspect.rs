@@ -3,6 +3,7 @@
 //! parts; values are always bound.
 
 mod attempts;
+mod audited;
 mod consumers;
 mod count;
 mod doctor;

@@ -165,6 +165,9 @@ fn a_person_decides_about_unknown_sends() {
     assert_eq!(cli.json(&["resolve", "1", "--resend"])["answer"], "pending");
     assert!(cli.run(&["resolve", "9", "--sent"]).refused().contains("no send 9"));
     assert!(cli.run(&["resolve", "1"]).misused().contains("--sent|--resend|--give-up"));
+    let trace = cli.run(&["trace", "1"]);
+    assert!(trace.ok().contains("\n    person ann  send.sent, "), "{trace:?}");
+    assert!(trace.out.contains("\n    person eva  send.order, "), "{trace:?}");
     assert!(cli.run(&["doctor"]).ok().contains("none found anything"));
 }
 

@@ -19,6 +19,26 @@ fn a_job_is_traced_with_its_attempts_and_its_notice() {
 }
 
 #[test]
+fn what_people_did_is_in_the_trace_with_who_and_when() {
+    let cli = Cli::new();
+    let id = cli.dead_job("no such contact").to_string();
+    cli.run(&["notices", "1", "--acknowledge", "--by", "eva"]).ok();
+    let text = cli.run(&["trace", &id]);
+    assert!(text.ok().contains("\n  person eva  acknowledge notice 1, "), "{text:?}");
+    cli.run(&["requeue", &id, "--by", "ann"]).ok();
+    cli.run(&["cancel", &id, "--by", "bob"]).ok();
+    let text = cli.run(&["trace", &id]);
+    assert!(text.ok().contains("\n  person ann  requeue, "), "{text:?}");
+    assert!(text.out.contains("\n  person bob  cancel, "), "{text:?}");
+    let json = cli.json(&["trace", &id]);
+    let (first, second) = (&json["jobs"][0]["audit"][0], &json["jobs"][0]["audit"][1]);
+    assert_eq!((&first["who"], &second["who"]), (&"ann".into(), &"bob".into()));
+    assert_eq!((&first["verb"], &first["about"]), (&"requeue".into(), &"job".into()));
+    assert_eq!((&first["about_id"], &first["detail"]), (&id.into(), &Value::Null));
+    assert!(first["at"].as_i64() <= second["at"].as_i64());
+}
+
+#[test]
 fn an_event_is_traced_by_its_entity_to_who_has_not_come_to_it_yet() {
     let cli = Cli::new();
     cli.sql(

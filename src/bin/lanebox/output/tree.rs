@@ -1,7 +1,7 @@
 //! A trace as lines: what came of something stands two blanks deeper.
 
 use lanebox::people::{
-    AttemptView, DeliveryTrace, EventTrace, JobTrace, NoticeView, SendTrace, Trace,
+    AttemptView, AuditView, DeliveryTrace, EventTrace, JobTrace, NoticeView, SendTrace, Trace,
 };
 
 use super::Out;
@@ -54,6 +54,7 @@ impl Tree {
         }
         self.push(depth, line);
         self.notice(delivery.notice.as_ref(), depth + 1);
+        self.audit(&delivery.audit, depth + 1);
         delivery.jobs.iter().for_each(|job| self.job(job, depth + 1));
     }
 
@@ -69,6 +70,7 @@ impl Tree {
         trace.history.iter().for_each(|attempt| self.attempt(attempt, depth + 1));
         trace.sends.iter().for_each(|send| self.send(send, depth + 1));
         self.notice(trace.notice.as_ref(), depth + 1);
+        self.audit(&trace.audit, depth + 1);
         trace.published.iter().for_each(|event| self.event(event, depth + 1));
     }
 
@@ -103,6 +105,18 @@ impl Tree {
             self.push(depth + 1, format!("try {}  {}{calls}, {when}{said}", one.n, one.state));
         }
         trace.notices.iter().for_each(|notice| self.notice(Some(notice), depth + 1));
+        self.audit(&trace.audit, depth + 1);
+    }
+
+    fn audit(&mut self, audit: &[AuditView], depth: usize) {
+        for AuditView { at, who, verb, about, about_id, detail, .. } in audit {
+            // Jobs and sends stand right above; a notice may be of several.
+            let about =
+                if about == "notice" { format!(" {about} {about_id}") } else { String::new() };
+            let detail = detail.as_ref().map_or(String::new(), |detail| format!(": {detail}"));
+            let when = self.out.when(*at);
+            self.push(depth, format!("person {who}  {verb}{about}, {when}{detail}"));
+        }
     }
 
     fn notice(&mut self, notice: Option<&NoticeView>, depth: usize) {

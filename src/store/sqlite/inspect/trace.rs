@@ -7,12 +7,15 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::attempts::history;
+use super::audited::audited;
 use super::query::{all, one};
 use super::span::first_key_at;
 use super::{events, jobs, notices, sends};
 use crate::error::{Error, Result};
 use crate::model::id::{EventId, JobId, SendKey};
-use crate::store::people::{DeliveryTrace, EventTrace, JobTrace, NoticeView, SendTrace, Trace};
+use crate::store::people::{
+    AuditView, DeliveryTrace, EventTrace, JobTrace, NoticeView, SendTrace, Trace,
+};
 
 /// Events and jobs of one trace.
 const MOST: usize = 500;
@@ -160,6 +163,7 @@ impl Building<'_> {
                 next_at: row.get(5)?,
                 reason: row.get(6)?,
                 notice: None,
+                audit: Vec::new(),
                 jobs: Vec::new(),
             };
             Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(7)?, delivery))
@@ -168,7 +172,8 @@ impl Building<'_> {
         for (consumer, notice, delivery) in rows {
             let jobs = all(self.conn, JOBS_OF_DELIVERY, [seq, consumer], |row| row.get(0))?;
             let (notice, jobs) = (self.notice(notice)?, self.jobs(&jobs)?);
-            deliveries.push(DeliveryTrace { notice, jobs, ..delivery });
+            let audit = self.of_notices(&notice)?;
+            deliveries.push(DeliveryTrace { notice, audit, jobs, ..delivery });
         }
         let ahead: Vec<String> = all(self.conn, AHEAD, [seq], |row| row.get(0))?;
         deliveries.extend(ahead.into_iter().map(not_yet));
@@ -185,13 +190,16 @@ impl Building<'_> {
         }
         let notice = "SELECT notice FROM lanebox_finished WHERE id = ?1";
         let notice = one(self.conn, notice, [no], |row| row.get(0))?.flatten();
-        let job = jobs::by_number(self.conn, no)?;
+        let (job, notice) = (jobs::by_number(self.conn, no)?, self.notice(notice)?);
+        let mut audit = audited(self.conn, "job", no, &job.id.to_string())?;
+        audit.extend(self.of_notices(&notice)?);
         let published = self.published(no, job.finished_at)?;
         Ok(Some(JobTrace {
             job,
             history: history(self.conn, no)?,
             sends: self.sends(no)?,
-            notice: self.notice(notice)?,
+            notice,
+            audit,
             published,
         }))
     }
@@ -202,9 +210,11 @@ impl Building<'_> {
             let no = send.id.parse().unwrap_or_default();
             let history = sends::tries(self.conn, no)?;
             let notices = all(self.conn, NOTICES_OF_SEND, [no], |row| row.get(0))?;
-            let notices: Result<Vec<_>> =
-                notices.into_iter().filter_map(|no| self.notice(no).transpose()).collect();
-            traced.push(SendTrace { send, history, notices: notices? });
+            let notices = notices.into_iter().filter_map(|no| self.notice(no).transpose());
+            let notices = notices.collect::<Result<Vec<_>>>()?;
+            let mut audit = audited(self.conn, "send", no, &send.id)?;
+            audit.extend(self.of_notices(&notices)?);
+            traced.push(SendTrace { send, history, notices, audit });
         }
         Ok(traced)
     }
@@ -217,6 +227,17 @@ impl Building<'_> {
             (first_key_at(at.saturating_sub(100)), first_key_at(at.saturating_add(2_000)));
         let rows: Vec<i64> = all(self.conn, PUBLISHED, params![from, to, job], |row| row.get(0))?;
         rows.into_iter().filter_map(|seq| self.event(seq).transpose()).collect()
+    }
+
+    fn of_notices<'n>(
+        &self,
+        notices: impl IntoIterator<Item = &'n NoticeView>,
+    ) -> Result<Vec<AuditView>> {
+        let mut audit = Vec::new();
+        for NoticeView { id, .. } in notices {
+            audit.extend(audited(self.conn, "notice", id.parse().unwrap_or_default(), id)?);
+        }
+        Ok(audit)
     }
 
     fn notice(&self, no: Option<i64>) -> Result<Option<NoticeView>> {
@@ -238,6 +259,7 @@ fn not_yet(consumer: String) -> DeliveryTrace {
         next_at: None,
         reason: None,
         notice: None,
+        audit: Vec::new(),
         jobs: Vec::new(),
     }
 }
