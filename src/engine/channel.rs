@@ -267,6 +267,10 @@ impl Channels {
         self.channels.values().try_for_each(|channel| channel.abilities().check(lease_ms))
     }
 
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.channels.keys().cloned().collect()
+    }
+
     pub(crate) fn channel(&self, name: &str) -> Option<&dyn Channel> {
         self.channels.get(name).map(|channel| &**channel)
     }

@@ -62,7 +62,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Writes down the kinds that this process has code for.
+    /// Writes down the kinds and channels that this process has code for.
     pub(crate) fn new(
         store: Arc<dyn Store>,
         env: Env,
@@ -84,6 +84,7 @@ impl Engine {
         let desk = Mutex::new(Desk::new(settings.workers));
         let (wake, pulse, bell) = (Condvar::new(), Condvar::new(), Bell::default());
         let channels = reactions.channels().clone();
+        store.offers(channels.names())?;
         Ok(Engine {
             store,
             env,

@@ -106,8 +106,7 @@ impl<'e> Sender<'e> {
         let Message { channel, recipient, body } = message;
         self.may_call()?;
         let Some(code) = self.channels.channel(channel) else {
-            let why = format!("no code for channel {channel} is registered in this process");
-            return Err(SendError::Postponed { until: self.at(NO_CODE_WAIT_MS), why });
+            return Err(self.without_code(channel));
         };
         let intent = Intent {
             held: self.held,
@@ -134,6 +133,19 @@ impl<'e> Sender<'e> {
             Begun::Short => Err(SendError::LeaseShort { until: self.at(0) }),
             Begun::LeaseLost => Err(SendError::LeaseLost),
         }
+    }
+
+    // Another process may have the code; a name that none can have is the handler's mistake.
+    fn without_code(&self, channel: &str) -> SendError {
+        match self.store.no_code(self.held, channel) {
+            Err(error @ Error::Invalid { .. }) => return SendError::Store(error),
+            Err(error) => {
+                tracing::warn!(%error, channel, "nobody could be told of a channel without code")
+            }
+            Ok(()) => {}
+        }
+        let why = format!("the process that ran it has no code for channel {channel}");
+        SendError::Postponed { until: self.at(NO_CODE_WAIT_MS), why }
     }
 
     fn call(

@@ -15,6 +15,13 @@ pub(crate) trait Ledger {
     /// is fenced.
     fn begin(&self, intent: Intent) -> Result<Begun>;
 
+    /// A run asks for a channel that its process has no code for: a person is told once its job has
+    /// waited so for longer than a deploy.
+    fn no_code(&self, held: Held, channel: &str) -> Result<()>;
+
+    /// A process that begins has code for these channels: nobody need be told of them any more.
+    fn offers(&self, channels: Vec<String>) -> Result<()>;
+
     /// Records that a try was accepted, whoever says it and whenever.
     fn accept(&self, fact: Fact) -> Result<Accepted>;
 

@@ -207,6 +207,8 @@ impl Jobs for Mortal {
 impl Ledger for Mortal {
     verbs! {
         Ledger:
+        fn no_code(held: Held, channel: &str) -> ();
+        fn offers(channels: Vec<String>) -> ();
         fn accept(fact: Fact) -> Accepted;
         fn reject(rejection: Rejection) -> Rejected;
         fn under_way(call: UnderWay) -> ();

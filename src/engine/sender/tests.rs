@@ -1,6 +1,7 @@
 //! The sends of one run against a scripted provider.
 
 mod frozen;
+mod no_code;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -279,20 +280,6 @@ fn a_veto_that_the_handler_swallows_stops_the_sends_of_the_run() {
     assert!(sender.send("whatsapp", TO, "B").expect("sent").is_fresh());
     sender.send("whatsapp", "+4915199999999", "C").expect("sent");
     assert_eq!(shop.provider.texts(), ["A", "B", "C"]);
-    shop.w.sound();
-}
-
-#[test]
-fn e82_a_channel_without_code_here_keeps_the_job_queued() {
-    let shop = Shop::new(NEITHER);
-    let held = shop.w.claim();
-    let sender = shop.sender(held);
-    let error = sender.send("pigeon", TO, "hello").expect_err("no code");
-    assert!(error.to_string().contains("pigeon"), "{error}");
-    assert!(matches!(hello(&sender), Err(SendError::Postponed { .. })), "one answer for a run");
-    let due = shop.w.now() + 60_000;
-    assert_eq!(shop.fails(held, &error), Some(Ended::Waits { due }));
-    assert_eq!(shop.attempts(), 0);
     shop.w.sound();
 }
 

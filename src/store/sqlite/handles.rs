@@ -13,7 +13,7 @@ use crate::store::processes::Announced;
 pub(super) const DEPLOY_MS: i64 = 10 * 60_000;
 
 /// The platform: a kind belongs to no single org.
-const PLATFORM: OrgNo = OrgNo(1);
+pub(super) const PLATFORM: OrgNo = OrgNo(1);
 
 const HANDLES_NEW: &str = "INSERT INTO lanebox_handles(process, kind) VALUES (?1, ?2) ON CONFLICT(process, kind) DO NOTHING";
 const HANDLES_DEL: &str = "DELETE FROM lanebox_handles WHERE process = ?1";

@@ -1,11 +1,11 @@
 //! The verbs of the send ledger, each handed to the writer.
 
 use super::{
-    SqliteStore, accept, audit_log, channel, consent, hold, intend, looked, once_more, reject,
-    resolve, undecided,
+    SqliteStore, accept, audit_log, channel, consent, hold, intend, looked, no_code, once_more,
+    reject, resolve, undecided,
 };
 use crate::error::Result;
-use crate::model::id::SendKey;
+use crate::model::id::{Held, SendKey};
 use crate::model::text::check_name;
 use crate::store::ledger::{
     Accepted, Begun, ChannelChange, Consent, Fact, HostRead, Intent, Ledger, LookPlace,
@@ -17,6 +17,23 @@ impl Ledger for SqliteStore {
         check_name("channel", &intent.channel, 128)?;
         // On the disk before the call, whatever the file's durability; so is what became of it.
         self.writer.write_full(move |tx| intend::begin(tx, &intent))
+    }
+
+    fn no_code(&self, held: Held, channel: &str) -> Result<()> {
+        check_name("channel", channel, 128)?;
+        let now = self.env.now_ms();
+        if !self.read(|conn| no_code::waits_long(conn, held, channel, now))? {
+            return Ok(());
+        }
+        let channel = channel.to_owned();
+        self.writer.write(move |tx| no_code::tell(tx, held, &channel))
+    }
+
+    fn offers(&self, channels: Vec<String>) -> Result<()> {
+        if channels.is_empty() {
+            return Ok(());
+        }
+        self.writer.write(move |tx| no_code::offers(tx, &channels))
     }
 
     fn accept(&self, fact: Fact) -> Result<Accepted> {

@@ -42,6 +42,7 @@ mod look;
 mod looked;
 mod migrate;
 mod names;
+mod no_code;
 mod notify;
 mod once_more;
 mod order;
