@@ -36,7 +36,11 @@ impl Home {
         let binary = root.then(|| {
             // Where this binary lies the other user may not look.
             let binary = dir.path().join("part");
-            std::fs::copy(std::env::current_exe().expect("this binary"), &binary).expect("copied");
+            // Not by this process: a child that another test starts meanwhile would hold the copy
+            // open for writing, and what is written to cannot be run.
+            let mut copy = std::process::Command::new("cp");
+            copy.arg(std::env::current_exe().expect("this binary")).arg(&binary);
+            assert!(copy.status().expect("cp runs").success());
             set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("opened up");
             chown(&inner, Some(STRANGER), Some(STRANGER)).expect("given away");
             binary
