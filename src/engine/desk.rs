@@ -6,7 +6,7 @@ mod pace;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use crate::engine::signal::Signal;
@@ -148,7 +148,7 @@ impl Desk {
         if self.stopping {
             return Turn::Leave;
         }
-        let Some(claimed) = self.queue.pop_front() else {
+        let Some(claimed) = self.next_held(now_us) else {
             return Turn::Wait;
         };
         self.moved_us = now_us;
@@ -163,6 +163,18 @@ impl Desk {
         };
         self.busy.insert(claimed.held.token, busy);
         Turn::Run(Box::new(Begun { claimed, signal }))
+    }
+
+    // A process that stood still may come too late for what it had taken ahead: that is another's by
+    // now, or soon will be, and goes back as if it had never been taken.
+    fn next_held(&mut self, now_us: i64) -> Option<Claimed> {
+        loop {
+            let claimed = self.queue.pop_front()?;
+            if claimed.lease_until > now_us / 1_000 {
+                return Some(claimed);
+            }
+            self.hand_back(&claimed, now_us);
+        }
     }
 
     /// Whether somebody should lead a pass now: ends have waited long enough, or workers will soon
@@ -227,10 +239,21 @@ impl Desk {
     /// attempt.
     pub(crate) fn hand_back_queue(&mut self, now_us: i64) {
         for claimed in std::mem::take(&mut self.queue) {
-            let end = End::HandBack { started: false };
-            let finish = Finish { held: claimed.held, end, outbox: Vec::new() };
-            self.put(Report { finish, kind: claimed.kind, took_us: 0 }, now_us);
-            self.stopped.handed_back += usize::from(self.stopping);
+            self.hand_back(&claimed, now_us);
+        }
+    }
+
+    fn hand_back(&mut self, claimed: &Claimed, now_us: i64) {
+        let end = End::HandBack { started: false };
+        let finish = Finish { held: claimed.held, end, outbox: Vec::new() };
+        self.put(Report { finish, kind: claimed.kind, took_us: 0 }, now_us);
+        self.stopped.handed_back += usize::from(self.stopping);
+    }
+
+    /// Of what waits for a worker, these leases were renewed until then.
+    pub(crate) fn renewed(&mut self, tokens: &HashSet<Token>, until_ms: i64) {
+        for claimed in self.queue.iter_mut().filter(|one| tokens.contains(&one.held.token)) {
+            claimed.lease_until = until_ms;
         }
     }
 

@@ -1,6 +1,8 @@
 //! Keeping what is held: renewals, runs over their time, prefetched jobs that nobody gets to, and
 //! what was committed elsewhere.
 
+use std::collections::HashSet;
+
 use crate::engine::Engine;
 use crate::engine::signal::Stop;
 use crate::error::Result;
@@ -70,8 +72,9 @@ impl Engine {
             return Ok(());
         }
         let (renew, lease_ms) = (held.clone(), self.settings.lease_ms);
+        let until_ms = self.env.mono_ms() + lease_ms;
         let done = self.store.round(Round { renew, lease_ms, ..Round::default() })?;
-        self.hear(&held, &done.renewed);
+        self.hear(&held, &done.renewed, until_ms);
         Ok(())
     }
 
@@ -91,9 +94,10 @@ impl Engine {
         Ok(())
     }
 
-    /// What the store answered to a renewal of these.
-    pub(crate) fn hear(&self, held: &[Held], renewed: &[Renewed]) {
+    /// What the store answered to a renewal of these; it holds at least until then.
+    pub(crate) fn hear(&self, held: &[Held], renewed: &[Renewed], until_ms: i64) {
         let mut desk = self.desk.lock();
+        desk.renewed(&still_held(held, renewed), until_ms);
         for (held, answer) in held.iter().zip(renewed) {
             let why = match answer {
                 Renewed::Held { cancel_asked: false } => continue,
@@ -155,4 +159,9 @@ impl Engine {
         desk.leading |= due;
         due
     }
+}
+
+fn still_held(held: &[Held], renewed: &[Renewed]) -> HashSet<Token> {
+    let answers = held.iter().zip(renewed);
+    answers.filter(|(_, now)| **now != Renewed::LeaseLost).map(|(held, _)| held.token).collect()
 }

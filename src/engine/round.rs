@@ -115,8 +115,9 @@ impl Engine {
         let held = self.desk.lock().held();
         let (renew, lease_ms) = (held.clone(), self.settings.lease_ms);
         let reap = Some(if gone_only { Reap::Gone } else { Reap::Expired });
+        let until_ms = self.env.mono_ms() + lease_ms;
         let done = self.store.round(Round { renew, lease_ms, reap, ..Round::default() })?;
-        self.hear(&held, &done.renewed);
+        self.hear(&held, &done.renewed, until_ms);
         for Lost { held, kind, ended } in &done.reaped {
             self.record_lost(held, *kind, ended);
         }

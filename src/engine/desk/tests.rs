@@ -35,7 +35,7 @@ fn claimed(n: i64) -> Claimed {
         source_event: None,
         consumer: None,
         ordinal: None,
-        lease_until: 0,
+        lease_until: i64::MAX,
     }
 }
 
@@ -232,6 +232,24 @@ fn whatever_is_in_hand_is_renewed_also_while_it_is_being_committed() {
     let mut held: Vec<i64> = scene.desk.held().iter().map(|held| held.token.0).collect();
     held.sort_unstable();
     assert_eq!(held, [1, 2, 3]);
+}
+
+#[test]
+fn what_was_taken_ahead_is_not_begun_after_its_lease() {
+    let mut scene = Scene::new();
+    let leased = |n, until_ms| Claimed { lease_until: until_ms, ..claimed(n) };
+    let now_ms = scene.us / 1_000;
+    scene.desk.receive(vec![leased(1, now_ms), leased(2, now_ms), leased(3, now_ms + 1)], 0);
+    scene.desk.renewed(&HashSet::from([Token(2)]), now_ms + 1);
+    // Another thread leads.
+    scene.desk.leading = true;
+    for token in [2, 3] {
+        let Turn::Run(begun) = scene.turn() else { panic!("it is held") };
+        assert_eq!(begun.claimed.held.token, Token(token));
+    }
+    let [report] = &scene.desk.take_reports()[..] else { panic!("one was not begun") };
+    assert_eq!(report.finish.held.token, Token(1));
+    assert_eq!(report.finish.end, End::HandBack { started: false });
 }
 
 // R17
