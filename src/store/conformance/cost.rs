@@ -1,5 +1,6 @@
-//! What a claim costs, in statements and steps of SQLite's machine, beside a backlog of 100,000 that
-//! cannot run: what it costs without. No clock is asked, so the numbers are the same everywhere.
+//! What a claim costs, in statements and steps of SQLite's machine, beside a backlog of 100,000
+//! that cannot run: what it costs without. No clock is asked, so the numbers are the same
+//! everywhere.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
