@@ -165,8 +165,8 @@ impl Desk {
         Turn::Run(Box::new(Begun { claimed, signal }))
     }
 
-    // A process that stood still may come too late for what it had taken ahead: that is another's by
-    // now, or soon will be, and goes back as if it had never been taken.
+    // A process that stood still may come too late for what it had taken ahead: that is another's
+    // by now, or soon will be, and goes back as if it had never been taken.
     fn next_held(&mut self, now_us: i64) -> Option<Claimed> {
         loop {
             let claimed = self.queue.pop_front()?;
