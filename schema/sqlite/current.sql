@@ -391,7 +391,10 @@ CREATE TRIGGER lanebox_event_guard BEFORE INSERT ON lanebox_event BEGIN
       OR (NEW.entity_id IS NOT NULL AND (length(NEW.entity_id) NOT BETWEEN 1 AND 512 OR instr(NEW.entity_id, char(0)) > 0));
   SELECT RAISE(ABORT, 'lanebox: id, duplicate mark, cause and forgetting are given by the file')
    WHERE (NEW.uuid IS NULL AND (NEW.cause_event IS NOT NULL OR NEW.cause_job IS NOT NULL OR NEW.depth <> 0))
+      OR length(NEW.uuid) <> 16 OR NEW.depth IS NULL OR NEW.depth NOT BETWEEN 0 AND 16
       OR NEW.duplicate_of IS NOT NULL OR NEW.forgotten_at IS NOT NULL;
+  SELECT RAISE(ABORT, 'lanebox: times are milliseconds since 1970; left out, they are now')   -- else OR IGNORE would drop the event
+   WHERE NEW.occurred_at IS NULL OR NEW.recorded_at IS NULL;
   SELECT RAISE(ABORT, 'lanebox: this id is that of another event')        -- else OR REPLACE would remove that one
    WHERE NEW.uuid IS NOT NULL AND EXISTS (SELECT 1 FROM lanebox_event e WHERE e.uuid = NEW.uuid);
   SELECT RAISE(ABORT, 'lanebox: this dedupe key was used with another event')

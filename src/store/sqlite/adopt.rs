@@ -57,7 +57,7 @@ pub(super) fn adopt(tx: &Tx<'_>, seq: EventSeq, id: EventId) -> Result<Adopted> 
     let raw = raw.expect("an event that no adoption has passed is not deleted (trigger)");
     match (raw.id, raw.duplicate) {
         (Some(_), true) => return Ok(Adopted::Duplicate),
-        (Some(id), false) => return Ok(Adopted::Fact(id)),
+        (Some(id), false) => return has_id(tx, seq, id, &raw),
         (None, _) => {}
     }
     let first = match &raw.keyed {
@@ -66,6 +66,17 @@ pub(super) fn adopt(tx: &Tx<'_>, seq: EventSeq, id: EventId) -> Result<Adopted> 
     };
     tx.run(EVENT_ADOPT, params![seq, id, first])?;
     Ok(if first.is_some() { Adopted::Duplicate } else { Adopted::Fact(id) })
+}
+
+// Another program may have given the id: then nobody has remembered the key.
+fn has_id(tx: &Tx<'_>, seq: EventSeq, id: EventId, raw: &Raw) -> Result<Adopted> {
+    if let Some((key, payload)) = &raw.keyed {
+        let (key, payload) = (key_hmac(tx, key), payload_hmac(tx, &raw.name, payload));
+        if tx.one(KEY_OF_EVENT, params![seq, key], |_| Ok(()))?.is_none() {
+            tx.run(KEY_ADOPT, params![seq, key, payload, id, tx.now])?;
+        }
+    }
+    Ok(Adopted::Fact(id))
 }
 
 /// Remembers the key for this event; the first event that had it, if there was one.

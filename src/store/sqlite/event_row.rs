@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, RowIndex};
 
 use crate::error::Result;
 use crate::model::event::Event;
@@ -38,7 +38,7 @@ fn read(row: &Row<'_>, seq: EventSeq, id: EventId) -> rusqlite::Result<Event> {
 
 /// A text that another program may have written: what is not UTF-8 in it reads as replacement
 /// characters, so that one such event stops nothing.
-pub(super) fn text(row: &Row<'_>, i: usize) -> rusqlite::Result<Option<String>> {
+pub(super) fn text(row: &Row<'_>, i: impl RowIndex) -> rusqlite::Result<Option<String>> {
     Ok(match row.get_ref(i)? {
         ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         _ => None,

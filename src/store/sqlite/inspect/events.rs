@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
+use super::super::event_row::text;
 use super::jobs::id_of;
 use super::query::{Query, one};
 use super::span::{Span, Walked};
@@ -54,11 +55,11 @@ pub(super) fn view(row: &Row<'_>) -> rusqlite::Result<EventView> {
     Ok(EventView {
         id: row.get("uuid")?,
         seq: seq.to_string(),
-        org: row.get("org")?,
+        org: text(row, "org")?.unwrap_or_default(),
         name: row.get("name")?,
-        entity_type: row.get("entity_type")?,
-        entity_id: row.get("entity_id")?,
-        subject: row.get("subject")?,
+        entity_type: text(row, "entity_type")?,
+        entity_id: text(row, "entity_id")?,
+        subject: text(row, "subject")?,
         state: row.get("state")?,
         attempts: row.get("attempts")?,
         next_at: row.get("next_at")?,
@@ -92,9 +93,9 @@ pub(in super::super) fn event(conn: &Connection, id: EventId) -> Result<EventDet
         let (number, cause): (Option<i64>, Option<EventId>) = (row.get(4)?, row.get(5)?);
         Ok(EventDetail {
             event,
-            payload: row.get(0)?,
-            metadata: row.get(1)?,
-            dedupe_key: row.get(2)?,
+            payload: text(row, 0)?,
+            metadata: text(row, 1)?,
+            dedupe_key: text(row, 2)?,
             duplicate_of: row.get(3)?,
             // What is left of a cause whose body is gone is its number.
             cause_event: cause.map(|id| id.to_string()).or(number.map(|seq| seq.to_string())),

@@ -202,10 +202,18 @@ fn what_the_file_gives_cannot_be_written_from_outside() {
         "(name) VALUES ('a.b')",
         "(org, name) VALUES (' acme', 'a.b')",
         "(org, name) VALUES ('', 'a.b')",
+        "(org, name, occurred_at) VALUES ('acme', 'a.b', NULL)",
+        "(org, name, recorded_at) VALUES ('acme', 'a.b', NULL)",
+        "(org, name, uuid) VALUES ('acme', 'a.b', x'01')",
+        "(org, name, uuid, depth) VALUES ('acme', 'a.b', randomblob(16), 17)",
+        "(org, name, uuid, depth) VALUES ('acme', 'a.b', randomblob(16), NULL)",
     ] {
-        let refused = host.execute(&format!("INSERT INTO lanebox_event{columns}"), []);
-        let error = refused.expect_err(columns).to_string();
-        assert!(error.contains("lanebox: "), "{columns}: {error}");
+        // OR IGNORE drops what only a CHECK refuses, and says nothing.
+        for insert in ["INSERT", "INSERT OR IGNORE"] {
+            let refused = host.execute(&format!("{insert} INTO lanebox_event{columns}"), []);
+            let error = refused.expect_err(columns).to_string();
+            assert!(error.contains("lanebox: "), "{columns}: {error}");
+        }
     }
     assert_eq!(events(&scratch), Vec::<String>::new());
 }
@@ -267,6 +275,20 @@ fn a_publish_of_a_foreign_key_adopts_that_event_on_the_spot() {
     // The dispatcher that comes later finds the id and gives no other.
     let _dispatcher = dispatch(&store);
     assert_eq!(scratch.one::<[u8; 16]>("SELECT uuid FROM lanebox_event"), *known.id().0.as_bytes());
+    scratch.assert_sound();
+}
+
+// Nothing in the file tells an id of another program from one of Lanebox's.
+#[test]
+fn a_publish_of_the_key_of_a_foreign_event_with_an_id_of_its_own_is_a_duplicate() {
+    let scratch = Scratch::new();
+    let store = scratch.store();
+    scratch.run("INSERT INTO lanebox_event(uuid, org, name, dedupe_key) VALUES (zeroblob(16), 'acme', 'deal.won', 'k1')");
+    let known = publish(&store, event("deal.won").dedupe("k1")).expect("known");
+    assert_eq!(known, Published::Duplicate(crate::EventId(uuid::Uuid::nil())));
+    assert_eq!(publish(&store, event("deal.won").dedupe("k1")).expect("known"), known);
+    let other = publish(&store, event("deal.won").dedupe("k1").payload_json("{\"n\":2}"));
+    assert!(matches!(other, Err(Error::Conflict { .. })));
     scratch.assert_sound();
 }
 

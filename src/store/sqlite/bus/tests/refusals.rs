@@ -49,7 +49,7 @@ const ILLEGAL: &[(&str, &str)] = &[
     ),
     (
         "INSERT INTO lanebox_event(uuid, org, name, depth) VALUES (randomblob(16), 'acme', 'a.b', 17)",
-        "CHECK",
+        "given by the file",
     ),
     (
         "INSERT INTO lanebox_event(uuid, org, name, cause_event) VALUES (randomblob(16), 'acme', 'a.b', 99)",

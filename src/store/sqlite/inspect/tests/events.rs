@@ -69,3 +69,18 @@ fn one_event_in_full_has_its_payload_and_cause() {
     assert_eq!(event.cause_event.as_deref(), Some("01860000-0000-7000-8000-000000000002"));
     assert_eq!((event.dedupe_key.as_deref(), event.depth), (Some("k1"), 1));
 }
+
+#[test]
+fn an_event_that_is_not_utf8_stands_in_the_list_and_in_full() {
+    let file = File::new();
+    file.sql(
+        "WITH bad(t, j) AS (VALUES (CAST(x'61ff' AS TEXT), CAST(x'7b2261223a22ff227d' AS TEXT))) \
+         INSERT INTO lanebox_event(uuid, org, name, entity_type, entity_id, subject, payload, metadata, dedupe_key) \
+         SELECT x'01860000000070008000000000000009', t, 'a.b', t, t, t, j, j, t FROM bad",
+    );
+    let row = listed(&file, Filter::new()).remove(0);
+    assert_eq!((row.org.as_str(), row.subject.as_deref()), ("a\u{FFFD}", Some("a\u{FFFD}")));
+    let event = file.store.event(row.id.expect("an id")).expect("the event");
+    assert_eq!(event.payload.as_deref(), Some("{\"a\":\"\u{FFFD}\"}"));
+    assert_eq!(event.dedupe_key.as_deref(), Some("a\u{FFFD}"));
+}
