@@ -79,7 +79,7 @@ impl Halts {
         halts
     }
 
-    fn new(told: Box<dyn Write + Send>) -> Self {
+    pub(super) fn new(told: Box<dyn Write + Send>) -> Self {
         let (state, released) = (Mutex::default(), Condvar::new());
         Self { state, released, told: Mutex::new(told) }
     }

@@ -1,6 +1,9 @@
 //! The receiver: takes a webhook, records what it tells in one transaction, and answers 200 after
 //! the commit.
 
+#[cfg(test)]
+mod tests;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +14,7 @@ use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
 use axum::routing::post;
-use lanebox::{BoxError, Evidence, Lanebox, NewEvent, SendKey, Transaction};
+use lanebox::{BoxError, Error, Evidence, Lanebox, NewEvent, SendKey, Transaction};
 use serde_json::json;
 
 use super::clock;
@@ -89,8 +92,17 @@ fn record(desk: &Desk, body: &[u8]) -> (StatusCode, String) {
     }
     match recorded {
         Ok(()) => (StatusCode::OK, String::new()),
-        // Not 200: the sender posts it again.
-        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+        Err(error) => (refusal(&error), error.to_string()),
+    }
+}
+
+// What can never be taken is refused for good, so that it does not hold up what comes after it. All
+// else is posted again.
+fn refusal(error: &Error) -> StatusCode {
+    match error {
+        Error::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::Conflict { .. } => StatusCode::CONFLICT,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
 
