@@ -23,6 +23,9 @@ use crate::store::jobs::{Jobs, Within};
 use crate::store::processes::Processes;
 use crate::store::sqlite::{Durability, Opening, SqliteStore};
 
+/// The longest that a setting may make others wait for what has died.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How much of the machine Lanebox may use, and how it leases work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -100,8 +103,8 @@ impl Builder {
         Builder { workers, ..self }
     }
 
-    /// How long a claim holds without renewal: at least ten busy deadlines, and 200 ms. Renewed at
-    /// a third of it.
+    /// How long a claim holds without renewal: at least ten busy deadlines and 200 ms, at most a
+    /// day. Renewed at a third of it.
     pub fn lease(self, lease: Duration) -> Builder {
         Builder { lease, ..self }
     }
@@ -112,7 +115,7 @@ impl Builder {
     }
 
     /// How long a job that may have killed its process waits for an idle process before a busy one
-    /// runs empty for it.
+    /// runs empty for it: at most a day.
     pub fn suspect_wait(self, wait: Duration) -> Builder {
         Builder { suspect_wait: wait, ..self }
     }
@@ -158,6 +161,14 @@ impl Builder {
                 self.lease, self.busy
             );
             return refuse("lease", why);
+        }
+        for (what, time) in [("lease", self.lease), ("suspect wait", self.suspect_wait)] {
+            if time > LONGEST {
+                return refuse(
+                    what,
+                    format!("{time:?} is longer than a day: nobody looks so late"),
+                );
+            }
         }
         Ok(())
     }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use lanebox::{BoxError, Consumer, Ctx, Event, Lane, Lanebox, NewJob, Outcome, Policy, Reactions};
+use lanebox::{
+    BoxError, Consumer, Ctx, Error, Event, Lane, Lanebox, NewJob, Outcome, Policy, Reactions,
+};
 use rusqlite::Connection;
 
 use crate::child::{Child, say, wait};
@@ -40,6 +42,28 @@ fn all_open(file: &Path) {
     let said = six_at_once(file);
     assert!(said.iter().all(|one| one.as_deref() == Some("open")), "{said:?}");
     assert_eq!(number(file, "SELECT count(*) FROM lanebox_meta"), 1);
+}
+
+#[test]
+fn a_setting_out_of_its_bounds_is_refused_and_no_file_is_made() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("crm.db");
+    let day = Duration::from_secs(86_400);
+    let builder = || Lanebox::builder(&file);
+    for (settings, which) in [
+        (builder().workers(0), "workers"),
+        (builder().workers(257), "workers"),
+        (builder().lease(Duration::from_secs(49)), "lease"),
+        (builder().lease(day + Duration::from_millis(1)), "lease"),
+        (builder().lease(Duration::MAX), "lease"),
+        (builder().busy_deadline(Duration::MAX).lease(Duration::MAX), "lease"),
+        (builder().suspect_wait(Duration::MAX), "suspect wait"),
+    ] {
+        let refused = settings.open().err().expect("refused");
+        assert!(matches!(&refused, Error::Setting { what, .. } if *what == which), "{refused}");
+    }
+    assert!(!file.exists());
+    assert!(builder().lease(day).suspect_wait(day).open().is_ok());
 }
 
 #[test]
