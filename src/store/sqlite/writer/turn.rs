@@ -112,6 +112,8 @@ impl<'w> Turn<'w> {
     fn prepare(&mut self, full: bool) -> Result<()> {
         let writer = self.writer;
         writer.check_open()?;
+        // What is written to a file that nobody can open any more is lost with this process.
+        writer.source.file.is_still_there()?;
         if self.held.doubtful.get() {
             writer.faults.meet(Point::Open, &self.held.conn)?;
             // The old one is closed after the new one is open: the last to leave a file would

@@ -93,6 +93,22 @@ fn a_file_that_was_replaced_meanwhile_is_not_opened_anew() {
 }
 
 #[test]
+fn r8_nothing_is_accepted_for_a_file_that_was_moved_or_replaced() {
+    let bench = Bench::new();
+    let aside = bench.dir.path().join("aside.db");
+    std::fs::rename(&bench.path, &aside).expect("moved");
+    assert_eq!(failed(&bench.eight()).len(), 8);
+    std::fs::write(&bench.path, "another").expect("another file in its place");
+    for answer in bench.eight() {
+        let why = answer.expect_err("replaced").to_string();
+        assert!(why.contains("moved or replaced"), "{why}");
+    }
+    std::fs::rename(&aside, &bench.path).expect("moved back");
+    assert!(bench.notes().is_empty());
+    bench.works();
+}
+
+#[test]
 fn after_a_failed_flush_the_handle_is_closed_for_good() {
     for code in [ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_DIR_FSYNC] {
         let bench = Bench::new();
