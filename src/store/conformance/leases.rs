@@ -129,7 +129,8 @@ fn e60_j29_a_job_that_must_not_be_started_twice_is_dead_when_it_is_lost() {
     let _held = world.take();
     assert_eq!(world.lose()[0].ended, Ended::Dead);
     assert_eq!(world.state(job), "dead");
-    assert_eq!(world.one::<i64>("SELECT lost FROM lanebox_finished"), 1);
+    let told = "SELECT f.lost || ' ' || n.kind FROM lanebox_finished f JOIN lanebox_notice n ON n.id = f.notice";
+    assert_eq!(world.one::<String>(told), "1 job.dead");
     assert_eq!(world.taken(5), [], "not reclaimable");
     world.is_sound();
 }
@@ -206,6 +207,20 @@ fn e64_r20_two_reapers_revive_each_job_once_and_write_one_notice() {
     assert_eq!(found, 101);
     assert_eq!(world.one::<i64>("SELECT count(*) FROM lanebox_attempt WHERE ended = 'lost'"), 100);
     assert_eq!(world.one::<i64>("SELECT sum(count) FROM lanebox_notice"), 1);
+    world.is_sound();
+}
+
+// More of them than one pass takes back.
+#[test]
+fn r21_lost_runs_that_cannot_be_written_hide_nobody_behind_them() {
+    let world = World::unguarded();
+    world.sql("UPDATE lanebox_counter SET cap = 10000 WHERE one = 1");
+    let _new = world.store.enqueue((0..400).map(|_| lane_less()).collect()).expect("accepted");
+    assert_eq!(world.claim(400).len(), 400);
+    world.sql("CREATE TRIGGER refuse BEFORE INSERT ON lanebox_tried WHEN NEW.id <= 300 BEGIN SELECT RAISE(ABORT, 'no'); END");
+    assert_eq!(world.lose().len(), 100);
+    world.sql("DROP TRIGGER refuse");
+    assert_eq!(world.reap().len() + world.reap().len(), 300);
     world.is_sound();
 }
 

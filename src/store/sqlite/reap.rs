@@ -13,8 +13,10 @@ use crate::model::verdict::End;
 use crate::store::jobs::{Lost, Reap};
 use crate::store::processes::Watch;
 
-/// Leases taken back by one pass; `running` never holds many more.
+/// Leases taken back by one pass; `running` seldom holds more.
 const BATCH: i64 = 256;
+/// No limit, in SQLite's words.
+const ALL: i64 = -1;
 
 const REAP_FIND: &str = "SELECT r.id, r.token, p.boot <> ?2 FROM lanebox_running r JOIN lanebox_process p ON p.id = r.process \
      WHERE (?4 AND r.lease_until < ?1 AND p.boot = ?2) OR (p.gone = 1 AND r.holder = 'thread') OR p.boot <> ?2 LIMIT ?3";
@@ -35,8 +37,13 @@ pub(super) fn watch(conn: &Connection, me: ProcessNo, env: &Env) -> Result<Watch
 /// Counts a loss for each run whose lease is over, whose process is gone or whose boot has ended.
 pub(super) fn reap(tx: &Tx<'_>, whose: Reap, care: Care) -> Result<Vec<Lost>> {
     let expired = whose == Reap::Expired;
+    let most = match care {
+        Care::Together => BATCH,
+        // A batch of what cannot be written would hide all behind it, at every pass.
+        Care::Apart => ALL,
+    };
     let found: Vec<(JobNo, Token, bool)> =
-        tx.all(REAP_FIND, params![tx.mono, tx.env.boot(), BATCH, expired], |row| {
+        tx.all(REAP_FIND, params![tx.mono, tx.env.boot(), most, expired], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
     let mut lost = Vec::with_capacity(found.len());
