@@ -60,7 +60,8 @@ impl Default for Policy {
 
 impl Policy {
     /// How often it may fail before it is dead: 1 to 100, default 10. 1 also means: never start it
-    /// a second time.
+    /// a second time. A job has what its typed [`Job`] said when it was enqueued, a delivery what
+    /// its consumer said; a [raw](NewJob::raw) job says it [itself](NewJob::max_attempts).
     #[must_use]
     pub fn max_attempts(self, n: u32) -> Policy {
         Policy { max_attempts: n, ..self }
@@ -137,7 +138,8 @@ impl NewJob {
         new
     }
 
-    /// A job of a kind known by name only, its payload as JSON text, stored byte for byte.
+    /// A job of a kind known by name only, its payload as JSON text, stored byte for byte. It may
+    /// fail 10 times unless it says otherwise.
     pub fn raw(kind: impl Into<String>, payload_json: impl Into<String>, lane: Lane) -> NewJob {
         NewJob {
             kind: kind.into(),
@@ -179,7 +181,7 @@ impl NewJob {
         self
     }
 
-    /// How often it may fail, 1 to 100, instead of the kind's policy.
+    /// How often it may fail, 1 to 100, instead of what its typed [`Job`] says.
     pub fn max_attempts(mut self, n: u32) -> NewJob {
         self.max_attempts = n;
         self

@@ -18,6 +18,7 @@ mod idle;
 mod kept;
 mod lanes;
 mod leases;
+mod options;
 mod order;
 #[cfg(feature = "testing")]
 mod reader;

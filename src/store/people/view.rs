@@ -101,7 +101,8 @@ pub struct JobView {
     pub started_at: Option<i64>,
     /// When it ended.
     pub finished_at: Option<i64>,
-    /// Why it was cancelled: `vetoed`, `operator`, `expired`, `given_up` or `superseded`.
+    /// Why it was cancelled: `vetoed`, `operator`, `expired`, `given_up` or `superseded`; `skipped`
+    /// if it is done without work.
     pub reason: Option<String>,
     /// The last error.
     pub error: Option<String>,
