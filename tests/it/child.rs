@@ -128,6 +128,7 @@ fn plays_its_part() {
         "freeze" => crate::leases::freeze(file),
         "count threads" => crate::hung::count_threads(file),
         "stop" => crate::stop::stop(file),
+        "leave" => crate::stop::leave(file),
         other => panic!("no part {other}"),
     }
 }

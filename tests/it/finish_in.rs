@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lanebox::{Ctx, Error, Lanebox, Outcome, Reactions};
+use lanebox::{Ctx, Error, Lanebox, NewEvent, Outcome, Reactions};
 use rusqlite::Connection;
 
 use crate::scene::{Answer, Gate, Opens, Scene, enqueue, job, quick, rest, until};
@@ -17,12 +17,13 @@ fn insert(what: &'static str) -> impl FnOnce(&Connection) -> rusqlite::Result<()
 }
 
 #[test]
-fn e49_host_rows_and_completion_hold_together_or_not_at_all() {
+fn e49_host_rows_facts_and_completion_hold_together_or_not_at_all() {
     let scene = Scene::new();
     let lanebox = scene.open();
     scene.host_table();
     let reactions = Reactions::new().on_kind("turn", quick(), |ctx| -> Answer {
         ctx.finish_in(insert("reply"));
+        ctx.publish(NewEvent::new("acme", "message.sent").dedupe(ctx.attempt().to_string()))?;
         if ctx.attempt() == 1 {
             // The second row cannot be written, so the first must not be either.
             ctx.finish_in(|conn| {
@@ -35,6 +36,9 @@ fn e49_host_rows_and_completion_hold_together_or_not_at_all() {
     let id = enqueue(&lanebox, job("turn"));
     scene.until_state(id, "done");
     assert_eq!(scene.host_rows(), ["reply"]);
+    let facts = "SELECT group_concat(name || ' ' || dedupe_key) FROM lanebox_event";
+    let facts: String = scene.sql().query_row(facts, [], |row| row.get(0)).expect("its fact");
+    assert_eq!(facts, "message.sent 2");
     assert_eq!(scene.see(id).attempts, 2);
     let failed =
         "SELECT count(*) FROM lanebox_attempt WHERE error LIKE 'finish_in failed:%NOT NULL%'";

@@ -1,11 +1,15 @@
-//! J51: what a host can count and measure, by one log record per ended attempt.
+//! J51: what a host can count and measure, by one log record per ended attempt. E78: what no record
+//! tells.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use lanebox::{Outcome, Reactions};
+use lanebox::{
+    Abilities, BoxError, Channel, Consumer, Delivery, Lane, Letter, NewEvent, NewJob, Outcome,
+    Reactions,
+};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -14,8 +18,26 @@ use crate::scene::{Answer, Gate, Opens, Scene, enqueue, job, quick, until};
 
 type Fields = BTreeMap<String, String>;
 
-/// Keeps the records of attempts.
+/// What nobody may read in a log.
+const CANARY: &str = "CANARY";
+
+/// Records of any kind that tell it.
+static LEAKS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Keeps the records of attempts, and those that tell too much.
 struct Attempts(&'static Mutex<Vec<Fields>>);
+
+impl Attempts {
+    fn keep(&self, target: &str, fields: Fields) {
+        let told = format!("{target} {fields:?}");
+        if told.contains(CANARY) {
+            LEAKS.lock().expect("no panic").push(told);
+        }
+        if target == "lanebox::attempt" {
+            self.0.lock().expect("no panic").push(fields);
+        }
+    }
+}
 
 struct Reading(Fields);
 
@@ -27,10 +49,13 @@ impl Visit for Reading {
 
 impl Subscriber for Attempts {
     fn enabled(&self, of: &Metadata<'_>) -> bool {
-        of.target() == "lanebox::attempt"
+        of.target().starts_with("lanebox")
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
+    fn new_span(&self, of: &Attributes<'_>) -> Id {
+        let mut fields = Reading(Fields::new());
+        of.record(&mut fields);
+        self.keep("a span", fields.0);
         Id::from_u64(1)
     }
 
@@ -41,7 +66,7 @@ impl Subscriber for Attempts {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Reading(Fields::new());
         event.record(&mut fields);
-        self.0.lock().expect("no panic").push(fields.0);
+        self.keep(event.metadata().target(), fields.0);
     }
 
     fn enter(&self, _: &Id) {}
@@ -156,4 +181,66 @@ fn j51_a_run_that_is_handed_back_is_no_failure() {
     running.stop(Duration::ZERO);
     until("it is told of", || !outcomes("rec.stops").is_empty());
     assert_eq!(outcomes("rec.stops"), ["handed_back"]);
+}
+
+/// Answers as the message says, and repeats all of it.
+struct Parrot;
+
+impl Channel for Parrot {
+    fn abilities(&self) -> Abilities {
+        Abilities::new(Duration::from_secs(1)).patience(Duration::from_millis(1))
+    }
+
+    fn deliver(&self, letter: &Letter<'_>) -> Delivery {
+        let reason = format!("502 for {}: {}", letter.recipient, letter.body);
+        match letter.body.split_once(' ').expect("a word first").0 {
+            "taken" => Delivery::accepted(letter.key.to_string()),
+            "refused" => Delivery::rejected_for_good(reason),
+            "later" => Delivery::rejected_for_now(reason),
+            "away" => Delivery::NotCalled { reason },
+            _ => Delivery::Unknown { reason },
+        }
+    }
+}
+
+#[test]
+fn e78_no_record_tells_a_body_a_recipient_or_a_payload() {
+    records();
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let reactions = Reactions::new()
+        .channel("chat", Parrot)
+        .route(Consumer::new("routes", "a.b"), |event| Err(event.payload_json().into()))
+        .on_kind("rec.says", quick(), |ctx| -> Answer {
+            let word = ctx.subject().unwrap_or_default();
+            let body = format!("{word} CANARY body");
+            ctx.send("chat", "+49 CANARY 15112345678", &body)?;
+            Ok(Outcome::Done)
+        })
+        .on_kind("rec.typed", quick(), |ctx| -> Answer {
+            let n: u32 = serde_json::from_str(ctx.payload()).map_err(BoxError::from)?;
+            Ok(Outcome::done_with(n))
+        });
+    let running = lanebox.start(reactions).expect("started");
+    let payload = r#"{"text":"CANARY payload"}"#;
+    let say = |word: &str| {
+        let job = NewJob::raw("rec.says", payload, Lane::NONE).org("acme");
+        job.subject(word).max_attempts(2)
+    };
+    let words = ["taken", "refused", "later", "away", "lost"];
+    let _jobs = lanebox.enqueue_all(words.map(say).into()).expect("accepted");
+    let typed = NewJob::raw("rec.typed", payload, Lane::NONE).org("acme").max_attempts(1);
+    enqueue(&lanebox, typed);
+    let event = NewEvent::new("acme", "a.b").payload_json(payload);
+    let _recorded = lanebox.publish(event).expect("recorded");
+    scene.until_ended(5);
+    let told = "SELECT count(*) FROM lanebox_notice WHERE kind = 'send.unknown'";
+    until("a person is told of the unknown one", || scene.number(told, []) == 1);
+    let failed = "SELECT count(*) FROM lanebox_delivery WHERE state = 'retry'";
+    until("its route has failed", || scene.number(failed, []) == 1);
+    running.stop(crate::scene::LONG);
+    assert!(outcomes("rec.says").len() >= 7, "{:?}", outcomes("rec.says"));
+    tracing::error!(target: "lanebox", "this one does: {CANARY}");
+    let leaks = LEAKS.lock().expect("no panic");
+    assert_eq!(leaks.len(), 1, "{leaks:?}");
 }

@@ -32,6 +32,16 @@ pub fn stop(path: &Path) {
     assert_eq!((report.finished, report.handed_back, report.still_running), (1, 0, 0));
 }
 
+/// Part: stops at its deadline and ends, although its handler hears nothing.
+pub fn leave(path: &Path) {
+    let lanebox = Lanebox::builder(path).workers(1).open().expect("a file");
+    let gate = Gate::default();
+    let running = lanebox.start(stubborn(&gate)).expect("started");
+    enqueue(&lanebox, job("turn"));
+    gate.until_reached();
+    assert_eq!(running.stop(Duration::ZERO).still_running, 1);
+}
+
 fn ok(_ctx: &Ctx<'_>) -> Answer {
     Ok(Outcome::Done)
 }
@@ -134,6 +144,20 @@ fn j46_who_ignores_the_signal_keeps_its_lease_and_may_still_finish() {
     gate.open();
     scene.until_state(id, "done");
     assert_eq!(scene.see(id).attempts, 1);
+}
+
+#[test]
+fn j46_a_process_ends_although_a_handler_hears_nothing_and_its_job_comes_back() {
+    let scene = Scene::new();
+    assert!(Child::start("leave", &scene.path()).ended_well());
+    let lanebox = scene.open();
+    assert_eq!(scene.running(), 1, "its lease covers it");
+    let running = lanebox.start(Reactions::new().on_kind("turn", quick(), ok)).expect("started");
+    scene.until_ended(1);
+    let ended = "SELECT state || ' ' || attempts || ' ' || lost FROM lanebox_finished";
+    let ended: String = scene.sql().query_row(ended, [], |row| row.get(0)).expect("its end");
+    assert_eq!(ended, "done 1 1");
+    drop(running);
 }
 
 #[test]

@@ -164,9 +164,8 @@ fn a_postponement_of_a_minute_keeps_the_lane_and_a_longer_one_gives_it_back() {
 #[test]
 fn r32_a_lane_that_is_busy_holds_up_no_other() {
     let world = World::new();
-    for _ in 0..50 {
-        world.enqueue(laned("busy"));
-    }
+    let line = (0..1_000).map(|_| laned("busy")).collect();
+    let _new = world.store.enqueue(line).expect("accepted");
     let _busy = world.take();
     let other = world.enqueue(laned("bob"));
     assert_eq!(world.taken(10), [other]);

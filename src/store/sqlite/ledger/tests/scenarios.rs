@@ -81,7 +81,7 @@ fn e71_a_crash_before_the_call_leads_to_one_call_with_the_same_key_where_the_pro
 }
 
 #[test]
-fn e72_a_crash_after_the_accept_is_settled_by_the_lookup_without_a_second_call() {
+fn e72_a_crash_after_the_accept_is_settled_by_its_echo_without_a_second_call() {
     let mut w = World::new();
     w.job("ann");
     let key = w.go(w.claim(), LOOKUP);
