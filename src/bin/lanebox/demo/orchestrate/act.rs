@@ -12,13 +12,11 @@ use super::super::provider::Mode;
 use super::cast::{Cast, Script};
 use super::plan::Planned;
 use super::strike::{Struck, strike};
-use super::watch::{Traces, Watch};
+use super::watch::{Standstill, Watch};
 
 const GLANCE: Duration = Duration::from_millis(100);
 /// Looks in a row that must find nothing left to do.
 const QUIET_LOOKS: u32 = 3;
-/// Nothing has moved for so long, though there is work: it never will.
-const STANDSTILL_MS: i64 = 15_000;
 const PROGRESS_MS: i64 = 1_000;
 
 /// How an act went.
@@ -70,7 +68,7 @@ fn told(blow: Planned, struck: &Struck) -> String {
 /// Waits until all webhooks are acknowledged and nothing is left to do. `false` if it stands still.
 fn settle(cast: &mut Cast, watch: &Watch, say: &dyn Fn(&str)) -> anyhow::Result<bool> {
     let mut quiet = 0;
-    let mut last: Option<(Traces, i64)> = None;
+    let mut standstill = Standstill::default();
     let mut spoke_at = clock::now_ms();
     loop {
         cast.is_well()?;
@@ -86,13 +84,8 @@ fn settle(cast: &mut Cast, watch: &Watch, say: &dyn Fn(&str)) -> anyhow::Result<
         if quiet == QUIET_LOOKS {
             return Ok(true);
         }
-        match last {
-            Some((seen, since)) if seen == traces => {
-                if now - since > STANDSTILL_MS {
-                    return Ok(false);
-                }
-            }
-            _ => last = Some((traces, now)),
+        if standstill.is_seen(traces) {
+            return Ok(false);
         }
         if now - spoke_at >= PROGRESS_MS {
             let [events, jobs, ..] = traces;

@@ -45,6 +45,26 @@ impl Unsettled {
 /// Anything that happens changes one of these.
 pub type Traces = [u64; 7];
 
+/// Looks in a row, a tenth of a second apart, that found nothing moved though there is work: it
+/// never will. Counted in looks, because a machine that slept has not stood still.
+const STANDSTILL_LOOKS: u32 = 150;
+
+/// Whether anything still moves.
+#[derive(Debug, Default)]
+pub struct Standstill {
+    last: Option<Traces>,
+    looks: u32,
+}
+
+impl Standstill {
+    /// Takes one more look; whether nothing has moved for too long.
+    pub fn is_seen(&mut self, traces: Traces) -> bool {
+        let moved = self.last.replace(traces) != Some(traces);
+        self.looks = if moved { 0 } else { self.looks + 1 };
+        self.looks >= STANDSTILL_LOOKS
+    }
+}
+
 /// A reader of the database.
 pub struct Watch {
     conn: Connection,

@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::super::super::clock;
 use super::super::super::judge::tests::scene::Scene;
-use super::super::watch::{Unsettled, Watch};
+use super::super::watch::{Standstill, Unsettled, Watch};
 
 fn watch(scene: &Scene) -> Watch {
     Watch::open(&scene.dir.path().join("demo.db")).unwrap()
@@ -94,4 +94,13 @@ fn whatever_happens_leaves_a_trace() {
     seen.push(watch(&scene).traces().unwrap());
     seen.dedup();
     assert_eq!(seen.len(), 6, "{seen:?}");
+}
+
+#[test]
+fn a_standstill_is_many_looks_without_a_change_however_long_they_took() {
+    let mut standstill = Standstill::default();
+    let mut looks = |traces, n| (0..n).filter(|_| standstill.is_seen([traces; 7])).count();
+    assert_eq!(looks(1, 150), 0);
+    assert_eq!(looks(2, 150), 0);
+    assert_eq!(looks(2, 1), 1);
 }
