@@ -117,6 +117,9 @@ impl SendError {
             },
             SendError::NotCalled { reason } => SendError::NotCalled { reason: reason.clone() },
             SendError::LeaseLost => SendError::LeaseLost,
+            SendError::Store(Error::Invalid { what, why }) => {
+                SendError::Store(Error::invalid(what, why.clone()))
+            }
             SendError::Store(error) => SendError::Store(error.again()),
         }
     }

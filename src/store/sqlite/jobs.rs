@@ -61,11 +61,12 @@ impl Jobs for SqliteStore {
     }
 
     fn step_result(&self, job: JobNo, name: &str) -> Result<Option<String>> {
+        // Before the work is done whose result could not be kept.
+        check_name("step name", name, 128)?;
         self.read(|conn| step::result(conn, job, name))
     }
 
     fn finish_step(&self, held: Held, name: String, result: String) -> Result<Stepped> {
-        check_name("step name", &name, 128)?;
         check_json("result of a step", &result, MAX_JOB_PAYLOAD)?;
         self.writer.write(move |tx| step::finish(tx, held, &name, &result))
     }

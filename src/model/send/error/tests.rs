@@ -166,6 +166,17 @@ fn an_answer_that_used_no_number_is_the_answer_to_every_later_send() {
 }
 
 #[test]
+fn e132_what_breaks_a_rule_ends_the_run_as_dead_also_when_it_is_heard_again() {
+    let mut run = Numbering::default();
+    let answer = SendError::Store(Error::invalid("channel", "it is empty"));
+    run.heard(&answer);
+    let again = run.next().expect_err("it sticks");
+    assert_eq!(again.to_string(), answer.to_string());
+    assert_eq!(end_of(&again, 7), end_of(&answer, 7));
+    assert_eq!(end_of(&again, 7), Some(Told::End(End::Dead(answer.to_string()))));
+}
+
+#[test]
 fn a_call_without_an_answer_is_unknown_whatever_became_of_its_handler() {
     let mut run = Numbering::default();
     run.next().expect("number 1");
