@@ -28,8 +28,9 @@ impl Lanebox {
         Ok(answer)
     }
 
-    /// Records that a recipient gave consent for a channel; `evidence` says where (a message id, a
-    /// form), never a body.
+    /// Records that a recipient gave consent for a channel, or gave it again; `evidence` says where
+    /// (a message id, a form), never a body. Sends need none: only a withdrawn consent keeps them
+    /// back.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a text out of its bounds; nothing was stored.

@@ -188,6 +188,8 @@ impl<'e> Ctx<'e> {
 
     /// Writes host rows in the transaction that makes the job done, fenced: all of it happens or
     /// none. They are written only if this run ends as done; an error of `rows` makes it a retry.
+    /// Work that follows is accepted there too, by
+    /// [`Lanebox::enqueue_in`](crate::Lanebox::enqueue_in) of a handle that the handler owns.
     pub fn finish_in<E: Into<BoxError>>(
         &self,
         rows: impl FnOnce(&rusqlite::Connection) -> Result<(), E> + 'static,

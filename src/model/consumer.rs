@@ -17,7 +17,7 @@ pub(crate) const KIND_PREFIX: &str = "consume.";
 /// Where a consumer begins that the file does not know yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// With the next event.
+    /// With the next event. The default.
     #[default]
     Now,
     /// With the oldest event that is still in the file.
@@ -30,7 +30,7 @@ pub enum Start {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LaneRule {
     /// A lane of this consumer's own for each subject: in order per contact, and whoever is in
-    /// backoff holds up nobody else. Events without a subject have no lane.
+    /// backoff holds up nobody else. Events without a subject have no lane. The default.
     #[default]
     OwnPerSubject,
     /// The subject's lane, shared with every job of that contact.
@@ -88,14 +88,15 @@ impl Consumer {
         self
     }
 
-    /// Where it begins when the file does not know it yet; a known consumer goes on at its
-    /// position.
+    /// Where it begins when the file does not know it yet: with the next event unless said. A known
+    /// consumer goes on at its position.
     pub fn start(mut self, start: Start) -> Consumer {
         self.start = start;
         self
     }
 
-    /// In which lane the jobs of a consume handler run. A route names the lane of each job itself.
+    /// In which lane the jobs of a consume handler run: in one of its own per subject unless said.
+    /// A route names the lane of each job itself.
     pub fn lane(mut self, lane: LaneRule) -> Consumer {
         self.lane = lane;
         self

@@ -157,13 +157,14 @@ impl NewJob {
         }
     }
 
-    /// The org it belongs to. A routed job has its event's org unless told otherwise.
+    /// The org it belongs to; the platform itself is `-`. A routed job has its event's org unless
+    /// told otherwise; any other job must say it.
     pub fn org(mut self, org: impl Into<String>) -> NewJob {
         self.org = Some(org.into());
         self
     }
 
-    /// Whom it concerns, normally the contact: what `forget` and `trace` look for.
+    /// Whom it concerns, normally the contact, as people see it in lists.
     pub fn subject(mut self, subject: impl Into<String>) -> NewJob {
         self.subject = Some(subject.into());
         self
@@ -219,7 +220,10 @@ impl NewJob {
     /// Refuses what the schema would refuse, with a better sentence.
     pub(crate) fn check(&self) -> Result<()> {
         check_word("job kind", &self.kind)?;
-        check_name("org", self.org.as_deref().unwrap_or(""), 128)?;
+        match &self.org {
+            Some(org) => check_name("org", org, 128)?,
+            None => return Err(Error::invalid("org", "a job needs one: `NewJob::org`")),
+        }
         self.lane.check()?;
         if let Some(subject) = &self.subject {
             check_key("subject", subject, 512)?;
@@ -287,4 +291,16 @@ pub(crate) fn instant(ms: i64) -> OffsetDateTime {
 
 pub(crate) fn duration_ms(d: Duration) -> i64 {
     i64::try_from(d.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_without_an_org_is_told_how_to_say_it() {
+        let refused = NewJob::raw("k", "{}", Lane::NONE).check().expect_err("no org");
+        assert!(refused.to_string().contains("`NewJob::org`"), "{refused}");
+        NewJob::raw("k", "{}", Lane::NONE).org("acme").check().expect("a job");
+    }
 }
