@@ -15,10 +15,13 @@ pub use when::{Later, Since};
 
 use crate::command::Command;
 
+const CONTRACT: &str = "Times in JSON are milliseconds since 1970 UTC. What is refused or fails is a line on stderr, with
+--json too. Exit codes: 0 done, 1 refused or failed, 2 used wrongly.";
+
 /// See what a Lanebox file holds, put something in, and decide what only a person can decide.
 #[derive(Debug, clap::Parser)]
 #[command(name = "lanebox", version, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 refused or failed, 2 used wrongly.")]
+#[command(after_help = CONTRACT)]
 pub struct Cli {
     /// The file
     #[arg(long, global = true, env = "LANEBOX_DB", value_name = "FILE")]
@@ -33,7 +36,7 @@ pub struct Cli {
 /// Who orders something: it goes into the audit.
 #[derive(Debug, clap::Args)]
 pub struct Who {
-    /// Who orders this, for the audit [default: you]
+    /// Who orders this, for the audit [default: the user of this shell]
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
 }
@@ -63,7 +66,7 @@ pub struct Paging {
     /// Rows of a page
     #[arg(long, value_name = "ROWS", default_value_t = 50, value_parser = rows)]
     limit: usize,
-    /// Go on behind this page: its `next`
+    /// Go on behind the page that ended with this: its last line, or `next` in JSON, says it
     #[arg(long, value_name = "NEXT")]
     after: Option<String>,
 }

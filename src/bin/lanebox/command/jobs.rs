@@ -10,10 +10,16 @@ use crate::output::table::Table;
 use crate::output::text::{instant, masked};
 use crate::output::words::{self, job_state, took};
 
+const ABOUT: &str = "A pending job is in one place: scheduled (not due yet), queued (behind another in its lane), ready
+(it can be claimed), backing_off (it failed and is tried again), waiting_for_send (it keeps its
+lane until the fate of a send is known) or parked (it waits for that too, outside its lane).
+
+Examples:
+  lanebox jobs --state dead --kind inbound_turn
+  lanebox jobs 0198c1f2-7e5a-7000-8000-5d3c2b1a0f00";
+
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  lanebox jobs --state dead --kind inbound_turn\n  lanebox jobs 0198c1f2-7e5a-7000-8000-5d3c2b1a0f00"
-)]
+#[command(after_help = ABOUT)]
 pub struct Jobs {
     /// Show this job in full, and why it waits
     #[arg(value_parser = id::job, conflicts_with_all = ["state", "kind", "lane", "since", "org", "after", "limit"])]

@@ -38,7 +38,7 @@ pub enum Command {
     Lanes(lanes::Lanes),
     /// List sends, or show one with its tries
     Sends(sends::Sends),
-    /// List what a person should look at, or deal with one of it
+    /// List what a person should look at, or deal with one of them
     Notices(notices::Notices),
     /// Show what came of an event, job, send or entity
     Trace(trace::Trace),

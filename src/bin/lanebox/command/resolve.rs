@@ -87,7 +87,11 @@ impl Resolve {
             Ordered::JobEnded => bail!(nobody_sends(session, send)?),
             Ordered::NotNeeded => {
                 let first = dead_job(session, send)?.map(requeue_first).unwrap_or_default();
-                bail!("its job sends it anyway when it runs again; nothing was changed{first}")
+                bail!(
+                    "send {} needs no order: its job sends it anyway when it runs again; nothing was \
+                     changed{first}",
+                    send.id
+                )
             }
             Ordered::Undecided | Ordered::Superseded { .. } | Ordered::UnknownKey => {
                 bail!("it is on its way now: look again; nothing was changed")

@@ -10,8 +10,17 @@ use crate::output::table::Table;
 use crate::output::text::instant;
 use crate::output::words::{send_state, told};
 
+const ABOUT: &str =
+    "States of a try: intended (its call may be under way), unknown (it may have gone out: see
+`lanebox resolve`), accepted and rejected (as the channel said), abandoned (the provider does not
+know it, or a person dropped or repeated it), duplicate (it went out, and another try did too).
+
+Examples:
+  lanebox sends --state unknown
+  lanebox sends 12";
+
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  lanebox sends --state unknown\n  lanebox sends 12")]
+#[command(after_help = ABOUT)]
 pub struct Sends {
     /// Show this send with its tries, by its number
     #[arg(value_name = "SEND", value_parser = id::send, conflicts_with_all = ["state", "kind", "lane", "since", "org", "after", "limit"])]
@@ -90,7 +99,8 @@ fn one(session: &Session, id: &str) -> anyhow::Result<()> {
     facts.fact("origin", &detail.origin);
     facts.maybe("job", send.job.map(|id| id.to_string()));
     facts.maybe("receipt", send.receipt.as_deref());
-    facts.maybe("its job waits until", send.wait_until.map(instant));
+    let until = |at| format!("{} ({})", instant(at), session.out.when(at));
+    facts.maybe("lane kept until", send.wait_until.map(until));
     facts.maybe("notice", send.notice.as_deref());
     session.out.table(&facts, "")?;
     session.out.line("")?;

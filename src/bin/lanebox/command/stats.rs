@@ -36,7 +36,7 @@ impl Stats {
 fn whole(session: &Session, stats: &lanebox::people::Stats) -> Table {
     let mut facts = Table::plain();
     facts.fact("events ever", stats.events.to_string());
-    facts.fact("events nobody came to", stats.events_ahead.to_string());
+    facts.fact("events not looked at yet", stats.events_ahead.to_string());
     facts.fact("jobs ever", stats.jobs.to_string());
     facts.fact("scheduled", count(stats.scheduled));
     facts.fact("queued", count(stats.queued));

@@ -46,8 +46,8 @@ fn kills() -> RangedU64ValueParser<usize> {
 pub struct PlayArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// Kill workers so often, dealt over the modes; with them come three freezes, and kills of the
-    /// receiver
+    /// How often workers are killed, dealt over the modes; with that come three freezes, and kills
+    /// of the receiver
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = kills())]
     kills: usize,
     /// Play this provider only, instead of all three in turn
