@@ -33,7 +33,8 @@ pub(super) fn dead(tx: &Tx<'_>, run: &RunningRow, error: &str) -> Result<Ended> 
             severity: "critical",
             reason: one_line(error),
             next_step: format!(
-                "mend the cause, then `lanebox requeue`; or cancel what is left of {kind}"
+                "mend the cause, then `lanebox requeue JOB`; if this {kind} need not run, \
+                 `lanebox notices NOTICE --resolve`"
             ),
             about: Some(("job", run.held.job.0)),
         },

@@ -140,7 +140,7 @@ impl SqliteStore {
         let mut conn = connection::open(&file, &env)?;
         let meta = make_ready(&mut conn, &file.path, &env, how)?;
         if how.durability == Durability::Relaxed && !meta.relaxed {
-            let why = "this file was made to keep every acknowledged commit: open it at `Full`";
+            let why = "this file was made to keep every acknowledged commit: open it at `Full`, without `--relaxed`";
             return Err(Error::Setting { what: "durability", why: why.to_owned() });
         }
         let era = connection::Era::default();
