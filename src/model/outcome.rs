@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 use time::OffsetDateTime;
 
+use crate::model::job::MAX_JOB_PAYLOAD;
+use crate::model::text::check_json;
 use crate::model::verdict::End;
 
 /// Any error of the host's.
@@ -28,7 +30,9 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 pub enum Outcome {
     /// The work is done.
     Done,
-    /// The work is done, and this is its result (JSON), kept with the job.
+    /// The work is done, and this is its result, kept with the job. A result that no payload could
+    /// be (over [`MAX_JOB_PAYLOAD`] bytes, nested deeper than 64 levels, a NUL in a string) makes
+    /// the job dead.
     DoneWith(serde_json::Value),
     /// There is nothing to do here: consumed without work. The job is done, marked as skipped with
     /// this reason, and never run again; neither host rows nor events of the run are recorded.
@@ -104,7 +108,7 @@ impl Outcome {
         let millis = crate::model::job::millis;
         match self {
             Outcome::Done => End::Done { result: None },
-            Outcome::DoneWith(value) => End::Done { result: Some(value.to_string()) },
+            Outcome::DoneWith(value) => done_with(value.to_string()),
             Outcome::Postpone { until, why, keep_lane } => {
                 End::Postpone { until: millis(until), why, keep_lane, counted: true }
             }
@@ -117,5 +121,13 @@ impl Outcome {
             }
             Outcome::Dead(error) => End::Dead(error),
         }
+    }
+}
+
+// The work may have gone out: to do it again would not give a result that fits.
+fn done_with(result: String) -> End {
+    match check_json("result of the job", &result, MAX_JOB_PAYLOAD) {
+        Ok(()) => End::Done { result: Some(result) },
+        Err(error) => End::Dead(error.to_string()),
     }
 }

@@ -302,3 +302,25 @@ fn jobs_and_host_rows_of_one_transaction_are_seen_together() {
     assert_eq!(scene.host_rows().len(), 10);
     drop(running);
 }
+
+#[test]
+fn a_result_that_cannot_be_kept_ends_the_job_as_dead() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let reactions = Reactions::new()
+        .on_kind("deep", quick(), |_| -> Answer {
+            let deep = (0..1_100).fold(serde_json::json!(1), |value, _| serde_json::json!([value]));
+            Ok(Outcome::DoneWith(deep))
+        })
+        .on_kind("big", quick(), |_| -> Answer { Ok(Outcome::done_with("x".repeat(1 << 20))) });
+    let running = lanebox.start(reactions).expect("started");
+    for (kind, why) in
+        [("deep", "result of the job: it nests"), ("big", "result of the job: it has")]
+    {
+        let id = enqueue(&lanebox, job(kind));
+        scene.until_state(id, "dead");
+        let told = lanebox.explain(id).expect("told").sentence;
+        assert!(told.contains(why), "{told}");
+    }
+    drop(running);
+}
