@@ -42,6 +42,8 @@ impl Backoff {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::Backoff;
     use proptest::prelude::*;
 
@@ -54,6 +56,20 @@ mod tests {
         ) {
             let wait = Backoff::default().wait_ms(failures, unit);
             prop_assert!((2_500..=3_600_000).contains(&wait), "{wait}");
+        }
+
+        #[test]
+        fn r46_whatever_it_was_told_it_waits_from_half_its_first_wait_to_its_cap(
+            first in any::<u64>(),
+            cap in any::<u64>(),
+            failures in any::<u32>(),
+            unit in any::<f64>(),
+        ) {
+            let millis = Duration::from_millis;
+            let backoff = Backoff::exponential(millis(first), millis(cap));
+            let wait = backoff.wait_ms(failures, unit);
+            prop_assert!((backoff.first_ms / 2..=backoff.cap_ms).contains(&wait), "{backoff:?} {wait}");
+            prop_assert!(backoff.cap_ms <= 30 * 86_400_000);
         }
     }
 

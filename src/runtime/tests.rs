@@ -1,7 +1,11 @@
 //! Loops go on after errors and panics, say how they are, and end when they are told to.
 
+use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+use rusqlite::ffi;
 
 use super::*;
 use crate::engine::Settings;
@@ -10,6 +14,7 @@ use crate::env::Env;
 use crate::error::Error;
 use crate::store::jobs::Jobs;
 use crate::store::processes::Processes;
+use crate::store::sqlite::door::{Fault, Point};
 use crate::store::sqlite::{Opening, SqliteStore};
 use crate::{BoxError, Ctx, Lane, NewJob, Outcome, Policy};
 
@@ -18,7 +23,8 @@ const LONG: Duration = Duration::from_secs(600);
 /// An engine with nothing to do, on a file of its own.
 struct Scene {
     engine: Arc<Engine>,
-    _dir: tempfile::TempDir,
+    store: Arc<SqliteStore>,
+    dir: tempfile::TempDir,
 }
 
 impl Scene {
@@ -34,10 +40,10 @@ impl Scene {
         prepare(&store);
         let process = store.register().expect("a process");
         let settings = Settings { workers: 1, lease_ms: 3_000, suspect_wait_ms: 0 };
-        let engine =
-            Engine::new(Arc::new(store), env, process, settings, reactions, Arc::default())
-                .expect("made");
-        Scene { engine: Arc::new(engine), _dir: dir }
+        let store = Arc::new(store);
+        let engine = Engine::new(store.clone(), env, process, settings, reactions, Arc::default())
+            .expect("made");
+        Scene { engine: Arc::new(engine), store, dir }
     }
 
     /// Starts it with one loop more; `step` hears how often it was called before.
@@ -163,4 +169,43 @@ fn a_loop_that_always_fails_ends_too_and_does_not_spin() {
     until(|| shared.threads.load(Ordering::SeqCst) == 0);
     // 200 ms, 400 ms, then half a second at these leases: a loop that span would be far beyond.
     assert!(calls.0.load(Ordering::SeqCst) < 100);
+}
+
+// R5: of a claim whose commit failed no handler begins, be it stored or not.
+#[test]
+fn r5_no_handler_begins_before_its_claim_is_committed() {
+    let (full, broken) = (ffi::SQLITE_FULL, ffi::SQLITE_IOERR_WRITE);
+    for (at, fault, lost) in
+        [(Point::Commit, Fault::Ended(full), 0), (Point::Committed, Fault::Error(broken), 1)]
+    {
+        let (path, begun) = (Arc::<OnceLock<PathBuf>>::default(), Arc::new(AtomicU32::new(0)));
+        let (file, count) = (path.clone(), begun.clone());
+        let turn = move |ctx: &Ctx<'_>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            let other = rusqlite::Connection::open(file.get().expect("set before the start"))?;
+            let held = "SELECT count(*) FROM lanebox_running WHERE token = ?1";
+            let held: i64 = other.query_row(held, [ctx.token()], |row| row.get(0))?;
+            let answer = Outcome::done_with(held);
+            Ok::<_, BoxError>(if held == 1 { answer } else { Outcome::dead("not committed") })
+        };
+        let reactions = Reactions::new().on_kind("turn", Policy::default(), turn);
+        let scene = Scene::with(&reactions, |store| {
+            let job = NewJob::raw("turn", "{}", Lane::NONE).org("acme");
+            let _accepted = store.enqueue(vec![job]).expect("accepted");
+        });
+        path.set(scene.dir.path().join("loops.db")).expect("set once");
+        // The first commit of a started engine is its claim.
+        scene.store.order_fault(at, 0, fault);
+        let (running, _) = scene.start(|_| Ok(Next::Rest(LONG)));
+        let ended =
+            "SELECT group_concat(state || ' ' || attempts || ' ' || lost) FROM lanebox_finished";
+        let look = |conn: &rusqlite::Connection| {
+            conn.query_row(ended, [], |row| row.get::<_, Option<String>>(0)).expect("an answer")
+        };
+        until(|| scene.store.look(look).is_some());
+        assert!(scene.store.end_faults(), "{at:?} was met");
+        assert_eq!(scene.store.look(look), Some(format!("done 1 {lost}")));
+        assert_eq!(begun.load(Ordering::SeqCst), 1, "{at:?}");
+        drop(running);
+    }
 }

@@ -97,6 +97,7 @@ fn nothing_banned_stands_in_the_code() {
     assert_eq!(banned(&Source::new("src/a.rs", test)), [""; 0]);
 }
 
+// R44: no two shapes of time.
 #[test]
 fn sql_hides_no_conflict_and_reads_no_clock() {
     holds(sql);

@@ -29,7 +29,9 @@ fn tokens(world: &World) -> Vec<i64> {
 fn e37_a_claim_writes_attempt_owner_token_and_times_at_once() {
     let world = World::new();
     world.enqueue(laned("ann"));
+    let before = world.store.commits();
     let held = world.take();
+    assert_eq!(world.store.commits(), before + 1, "by that one transaction");
     assert_eq!((held.attempts, held.process, held.started_at), (1, world.me, MORNING));
     let row = "SELECT attempts || ' ' || token || ' ' || process || ' ' || started_at || ' ' || lease_until FROM lanebox_running";
     let expected = format!("1 {} {} {MORNING} {}", held.token, world.me, 1_000_000 + LEASE_MS);

@@ -40,7 +40,8 @@ fn a_key_makes_a_repeat_the_same_job_and_another_payload_a_conflict() {
     assert_eq!(jobs(&cli), "1");
 }
 
-// J18. The text, the file or the pipe is not JSON, too large, no text, or holds a NUL.
+// J18. The text, the file or the pipe is not JSON, too large, no text, or holds a NUL; J16: or is
+// null.
 #[test]
 fn j18_a_payload_that_cannot_be_stored_is_refused_whole() {
     let cli = Cli::new();
