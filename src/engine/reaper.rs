@@ -1,5 +1,8 @@
 //! Takes back what vanished holders held, and tells of work that nobody has code for.
 
+#[cfg(test)]
+mod tests;
+
 use crate::engine::Engine;
 use crate::error::Result;
 
