@@ -3,7 +3,8 @@
 
 use rusqlite::Connection;
 
-use super::{SqliteStore, audit_log, inspect, order};
+use super::process::{Alive, Lock};
+use super::{SqliteStore, audit_log, inspect, order, process};
 use crate::error::Result;
 use crate::model::id::{EventId, JobId, NoticeNo};
 use crate::store::people::{
@@ -17,6 +18,21 @@ impl SqliteStore {
         self.read(|conn| {
             let snapshot = conn.unchecked_transaction()?;
             body(&snapshot)
+        })
+    }
+
+    // A job of a dead process stands as running until a started one takes it back.
+    fn with_its_holder(&self, said: Explanation) -> Result<Explanation> {
+        let holder = self.read(|conn| process::of_job(conn, said.job))?;
+        let probe = holder.map(|uuid| Lock::probe(&self.file.path, uuid));
+        if !matches!(probe, Some(Alive::No(_))) {
+            return Ok(said);
+        }
+        let why = "its process is gone, and it waits until a running one takes it back";
+        Ok(Explanation {
+            sentence: format!("{}; {why}", said.sentence),
+            waits_for: "worker",
+            ..said
         })
     }
 }
@@ -51,7 +67,9 @@ impl People for SqliteStore {
     }
 
     fn job(&self, id: JobId) -> Result<JobDetail> {
-        self.snapshot(|conn| inspect::job(conn, id))
+        let detail = self.snapshot(|conn| inspect::job(conn, id))?;
+        let explanation = self.with_its_holder(detail.explanation)?;
+        Ok(JobDetail { explanation, ..detail })
     }
 
     fn send(&self, id: i64) -> Result<SendDetail> {
@@ -75,7 +93,8 @@ impl People for SqliteStore {
     }
 
     fn explain(&self, job: JobId) -> Result<Explanation> {
-        self.snapshot(|conn| inspect::explain(conn, job))
+        let said = self.snapshot(|conn| inspect::explain(conn, job))?;
+        self.with_its_holder(said)
     }
 
     // Not one snapshot: it reads for long, and a reader that stands still keeps the log from

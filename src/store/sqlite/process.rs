@@ -3,18 +3,20 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::route_note;
 use super::tx::Tx;
 use crate::error::{Error, Result};
-use crate::model::id::ProcessNo;
+use crate::model::id::{JobId, ProcessNo};
 use crate::store::bus::InRoute;
 
 const PROCESS_NEW: &str =
     "INSERT INTO lanebox_process(uuid, boot, os, pid, started_at) VALUES (?1, ?2, ?3, ?4, ?5)";
 const PROCESS_GONE: &str = "UPDATE lanebox_process SET gone = 1 WHERE id = ?1 AND gone = 0";
+const PROCESS_OF_JOB: &str = "SELECT p.uuid FROM lanebox_job j CROSS JOIN lanebox_running r ON r.id = j.id CROSS JOIN lanebox_process p ON p.id = r.process \
+WHERE j.uuid = ?1 AND r.holder = 'thread'";
 const PROCESS_LIVING: &str = "SELECT id, uuid, boot FROM lanebox_process WHERE gone = 0";
 
 /// A process that nobody has marked as gone.
@@ -127,6 +129,13 @@ pub(super) fn living(conn: &Connection) -> Result<Vec<Known>> {
         Ok(Known { no: row.get(0)?, uuid: Uuid::from_bytes(row.get(1)?), boot: row.get(2)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The process that runs a job, if one does.
+pub(super) fn of_job(conn: &Connection, job: JobId) -> Result<Option<Uuid>> {
+    let mut statement = conn.prepare_cached(PROCESS_OF_JOB)?;
+    let uuid = statement.query_row([job.0.as_bytes()], |row| row.get(0)).optional()?;
+    Ok(uuid.map(Uuid::from_bytes))
 }
 
 /// Writes the row of this process.

@@ -148,3 +148,23 @@ fn what_runs_or_has_ended_is_said_too() {
         "it died at 2030-03-17 17:46:40 UTC: gone; it stays so until a person requeues it"
     );
 }
+
+#[test]
+fn a_job_whose_process_is_gone_says_so() {
+    let file = File::new();
+    let id = file.job("k", Lane::NONE);
+    assert_eq!(file.claim(&["k"], 1).len(), 1);
+    let File { store, clock, _dir: dir, .. } = file;
+    let path = dir.path().join("people.db");
+    let how = Opening { durability: Durability::Relaxed, ..Opening::default() };
+    let other = SqliteStore::open(&path, Env::new(clock, 8), &how).expect("a second handle");
+    let runs = other.explain(id).expect("an explanation");
+    assert!(runs.sentence.ends_with("attempt 1 of 10"), "{}", runs.sentence);
+    drop(store);
+    let stuck = other.explain(id).expect("an explanation");
+    let why =
+        "attempt 1 of 10; its process is gone, and it waits until a running one takes it back";
+    assert!(stuck.sentence.ends_with(why), "{}", stuck.sentence);
+    assert_eq!(stuck.waits_for, "worker");
+    assert_eq!(other.job(id).expect("a job").explanation, stuck);
+}
