@@ -7,20 +7,14 @@
 //! prints the line that repeats it. The shop's ids and times are new each run, so a repetition has
 //! the same steps and losses, not the same bytes.
 
-mod check;
-mod disk;
-mod shim;
-mod shop;
-
 use std::io::Write as _;
-use std::path::Path;
-use std::sync::Mutex;
 
 use lanebox::Durability;
 
-use check::{Fault, Promised};
-use disk::{Disk, Flush, LOSSES, Loss};
-use shim::{Ack, Op};
+use crate::check::{self, Fault, Promised};
+use crate::disk::{Disk, Flush, LOSSES, Loss};
+use crate::shim::{self, Ack, Op};
+use crate::{ONE_AT_A_TIME, place, setting, shop};
 
 /// Disks of a run that does not say.
 const IMAGES: usize = 20_000;
@@ -30,9 +24,6 @@ const AUDITED: usize = 16;
 
 /// And one in so many is opened while the power fails again.
 const AGAIN: usize = 800;
-
-/// What the outside world can see of a run is in one process-wide recorder.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// What a run came to.
 #[derive(Default)]
@@ -72,13 +63,6 @@ impl Count {
 struct Found {
     files: Vec<(String, Vec<u8>)>,
     promised: Promised,
-}
-
-/// Where disks are put together: in memory, if the machine has such a place.
-fn place() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    tempfile::tempdir_in(base).expect("a directory")
 }
 
 /// Looks into the disks of every second moment of a log, beginning with `from`.
@@ -146,10 +130,6 @@ fn run(seed: u64, durability: Durability, flush: Flush) -> (Count, Vec<Found>) {
     look_everywhere(&log, seed, flush)
 }
 
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
-}
-
 #[test]
 fn whenever_the_power_fails_nothing_acknowledged_is_lost_and_the_file_is_sound() {
     let _alone = ONE_AT_A_TIME.lock();
@@ -160,7 +140,7 @@ fn whenever_the_power_fails_nothing_acknowledged_is_lost_and_the_file_is_sound()
         let (mut count, found) = run(seed, Durability::Full, Flush::Honest);
         found.iter().for_each(|found| again.add(fails_again(found, seed)));
         let replay = format!(
-            "LANEBOX_SEED={seed} LANEBOX_IMAGES=1 cargo test --all-features --test power whenever"
+            "LANEBOX_SEED={seed} LANEBOX_IMAGES=1 cargo test --all-features --test disk whenever"
         );
         count.first = count.first.map(|why| format!("{why}\nreplay: {replay}"));
         all.add(count);

@@ -10,6 +10,7 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 use uuid::Uuid;
 
 use crate::check::Promised;
+use crate::trouble::{Call, meets};
 
 /// Something that a caller was told is done.
 #[derive(Clone, Debug)]
@@ -145,10 +146,15 @@ unsafe extern "C" fn open(
     unsafe {
         let system = system();
         let real = behind(file);
+        (*file).pMethods = std::ptr::null();
         (*real).pMethods = std::ptr::null();
+        if is_watched(name)
+            && let Some(answer) = meets(Call::Open)
+        {
+            return answer;
+        }
         let answer = (*system).xOpen.expect("it opens")(system, name, real, flags, out);
         let ours = file.cast::<File>();
-        (*ours).methods = std::ptr::null();
         (*ours).watched = None;
         if answer != ffi::SQLITE_OK {
             return answer;
@@ -171,6 +177,11 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync: c_in
     // SAFETY: passed on as it came.
     unsafe {
         let system = system();
+        if is_watched(name)
+            && let Some(answer) = meets(Call::Delete)
+        {
+            return answer;
+        }
         let answer = (*system).xDelete.expect("it deletes")(system, name, sync);
         if answer == ffi::SQLITE_OK
             && let Ok(path) = CStr::from_ptr(name).to_str()
@@ -179,6 +190,23 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync: c_in
         }
         answer
     }
+}
+
+unsafe fn is_watched(name: *const c_char) -> bool {
+    if name.is_null() {
+        return false;
+    }
+    // SAFETY: SQLite's names end with a NUL.
+    let path = unsafe { CStr::from_ptr(name) }.to_str();
+    lock().as_ref().is_some_and(|log| path.is_ok_and(|path| path.starts_with(&log.prefix)))
+}
+
+// What a call on a file of ours is answered if it is in trouble.
+unsafe fn trouble(file: *mut sqlite3_file, call: Call) -> Option<c_int> {
+    // SAFETY: only our own files get our methods.
+    let (number, _) = unsafe { (*file.cast::<File>()).watched }?;
+    let now = lock().as_ref().is_some_and(|log| log.number == number);
+    if now { meets(call) } else { None }
 }
 
 // The system's own file, behind ours.
@@ -232,6 +260,9 @@ static METHODS: sqlite3_io_methods = sqlite3_io_methods {
 
 unsafe extern "C" fn write(f: *mut sqlite3_file, from: *const c_void, n: c_int, at: i64) -> c_int {
     unsafe {
+        if let Some(answer) = trouble(f, Call::Write) {
+            return answer;
+        }
         let answer = methods(f).xWrite.expect("a method")(behind(f), from, n, at);
         let bytes = || std::slice::from_raw_parts(from.cast::<u8>(), n as usize).to_vec();
         done(answer, f, |file| Op::Write { file, at: at as usize, bytes: bytes() })
@@ -240,6 +271,9 @@ unsafe extern "C" fn write(f: *mut sqlite3_file, from: *const c_void, n: c_int, 
 
 unsafe extern "C" fn truncate(f: *mut sqlite3_file, size: i64) -> c_int {
     unsafe {
+        if let Some(answer) = trouble(f, Call::Truncate) {
+            return answer;
+        }
         let answer = methods(f).xTruncate.expect("a method")(behind(f), size);
         done(answer, f, |file| Op::Truncate { file, size: size as usize })
     }
@@ -247,6 +281,9 @@ unsafe extern "C" fn truncate(f: *mut sqlite3_file, size: i64) -> c_int {
 
 unsafe extern "C" fn sync(f: *mut sqlite3_file, flags: c_int) -> c_int {
     unsafe {
+        if let Some(answer) = trouble(f, Call::Sync) {
+            return answer;
+        }
         let answer = methods(f).xSync.expect("a method")(behind(f), flags);
         done(answer, f, |file| Op::Sync { file })
     }
@@ -257,15 +294,30 @@ unsafe extern "C" fn close(f: *mut sqlite3_file) -> c_int {
 }
 
 unsafe extern "C" fn read(f: *mut sqlite3_file, to: *mut c_void, n: c_int, at: i64) -> c_int {
-    unsafe { methods(f).xRead.expect("a method")(behind(f), to, n, at) }
+    unsafe {
+        if let Some(answer) = trouble(f, Call::Read) {
+            return answer;
+        }
+        methods(f).xRead.expect("a method")(behind(f), to, n, at)
+    }
 }
 
 unsafe extern "C" fn file_size(f: *mut sqlite3_file, size: *mut i64) -> c_int {
-    unsafe { methods(f).xFileSize.expect("a method")(behind(f), size) }
+    unsafe {
+        if let Some(answer) = trouble(f, Call::Size) {
+            return answer;
+        }
+        methods(f).xFileSize.expect("a method")(behind(f), size)
+    }
 }
 
 unsafe extern "C" fn lock_file(f: *mut sqlite3_file, level: c_int) -> c_int {
-    unsafe { methods(f).xLock.expect("a method")(behind(f), level) }
+    unsafe {
+        if let Some(answer) = trouble(f, Call::Lock) {
+            return answer;
+        }
+        methods(f).xLock.expect("a method")(behind(f), level)
+    }
 }
 
 unsafe extern "C" fn unlock_file(f: *mut sqlite3_file, level: c_int) -> c_int {
@@ -295,11 +347,26 @@ unsafe extern "C" fn shm_map(
     extend: c_int,
     to: *mut *mut c_void,
 ) -> c_int {
-    unsafe { methods(f).xShmMap.expect("a method")(behind(f), page, size, extend, to) }
+    unsafe {
+        if let Some(answer) = trouble(f, Call::Map) {
+            return answer;
+        }
+        methods(f).xShmMap.expect("a method")(behind(f), page, size, extend, to)
+    }
 }
 
 unsafe extern "C" fn shm_lock(f: *mut sqlite3_file, at: c_int, n: c_int, flags: c_int) -> c_int {
-    unsafe { methods(f).xShmLock.expect("a method")(behind(f), at, n, flags) }
+    unsafe {
+        // Letting go does not fail, and nobody keeps readers out for long: SQLite waits for that by
+        // itself.
+        if flags & ffi::SQLITE_SHM_LOCK != 0
+            && flags & ffi::SQLITE_SHM_EXCLUSIVE != 0
+            && let Some(answer) = trouble(f, Call::Lock)
+        {
+            return answer;
+        }
+        methods(f).xShmLock.expect("a method")(behind(f), at, n, flags)
+    }
 }
 
 unsafe extern "C" fn shm_barrier(f: *mut sqlite3_file) {

@@ -1,0 +1,204 @@
+//! Trouble at every call: each operation is done with each of its calls to the disk failing, once
+//! and from then on. What it says is true, nothing is half there, the file stays sound, and when
+//! the trouble is over, the same again does it once.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::Duration;
+
+use lanebox::people::Filter;
+use lanebox::{BoxError, Error, JobId, Lane, Lanebox, NewEvent, NewJob};
+use rusqlite::Connection;
+
+use crate::shop::FILE;
+use crate::trouble::{self, KINDS, Kind, Trouble};
+use crate::{ONE_AT_A_TIME, place, shim};
+
+/// More calls than any operation makes.
+const MOST: usize = 400;
+
+/// What is done while there is trouble.
+struct Operation {
+    name: &'static str,
+    run: fn(&Lanebox, JobId) -> Result<(), Error>,
+    /// What is there once it is done, by SQL.
+    done: &'static str,
+}
+
+const OPERATIONS: [Operation; 6] = [
+    Operation {
+        name: "publish",
+        run: |lanebox, _| lanebox.publish(event("a")).map(drop),
+        done: "SELECT count(*) = 1 FROM lanebox_event WHERE name = 'message.a'",
+    },
+    Operation {
+        name: "publish_all",
+        run: |lanebox, _| lanebox.publish_all(vec![event("b"), event("c")]).map(drop),
+        done: "SELECT count(*) = 2 FROM lanebox_event WHERE name IN ('message.b', 'message.c')",
+    },
+    Operation {
+        name: "enqueue",
+        run: |lanebox, _| {
+            let job = NewJob::raw("turn", "{}", Lane::of("ann")).org("acme").dedupe("d");
+            lanebox.enqueue(job).map(drop)
+        },
+        done: "SELECT count(*) = 2 FROM lanebox_job",
+    },
+    Operation {
+        name: "transaction",
+        run: |lanebox, _| {
+            lanebox.transaction(|tx| -> Result<(), Error> {
+                let published = tx.publish(event("e"))?;
+                if matches!(published, lanebox::Published::New(_)) {
+                    tx.execute("INSERT INTO own VALUES (1)", []).map_err(Error::Sqlite)?;
+                }
+                Ok(())
+            })
+        },
+        done: "SELECT count(*) = 1 FROM own",
+    },
+    Operation {
+        name: "cancel",
+        run: |lanebox, job| lanebox.cancel(job, "me").map(drop),
+        done: "SELECT count(*) = 1 FROM lanebox_finished WHERE state = 'cancelled'",
+    },
+    Operation {
+        name: "look",
+        run: |lanebox, _| lanebox.jobs(&Filter::default()).map(drop),
+        done: "SELECT 1",
+    },
+];
+
+fn event(name: &str) -> NewEvent {
+    NewEvent::new("acme", format!("message.{name}")).dedupe(name)
+}
+
+fn open(path: &Path) -> Result<Lanebox, Error> {
+    let (busy, lease) = (Duration::from_millis(5), Duration::from_millis(200));
+    Lanebox::builder(path).busy_deadline(busy).lease(lease).open()
+}
+
+/// A file with a job that waits, closed in order.
+fn prepared() -> (Vec<u8>, JobId) {
+    let dir = place();
+    let path = dir.path().join(FILE);
+    let lanebox = open(&path).expect("a new file");
+    let table = "CREATE TABLE own (n INTEGER PRIMARY KEY)";
+    lanebox.transaction(|tx| tx.execute_batch(table).map_err(BoxError::from)).expect("a table");
+    let job = NewJob::raw("turn", "{}", Lane::of("ann")).org("acme");
+    let job = lanebox.enqueue(job).expect("accepted").id();
+    let _first = lanebox.publish(NewEvent::new("acme", "message.first")).expect("published");
+    drop(lanebox);
+    let conn = Connection::open(&path).expect("opened");
+    let all = "PRAGMA wal_checkpoint(TRUNCATE)";
+    conn.query_row(all, [], |_| Ok(())).expect("a checkpoint");
+    drop(conn);
+    (std::fs::read(path).expect("read"), job)
+}
+
+/// What the file says by itself.
+fn says(path: &Path, sql: &str) -> bool {
+    let conn = Connection::open(path).expect("opened");
+    conn.query_row(sql, [], |row| row.get(0)).expect("an answer")
+}
+
+/// Whether there was trouble at all.
+fn case(path: &Path, operation: &Operation, job: JobId, trouble: Trouble) -> bool {
+    let Operation { run, done, .. } = operation;
+    let lanebox = open(path).expect("opened");
+    trouble::begin(trouble);
+    let answer = run(&lanebox, job);
+    let met = trouble::end();
+    if answer.is_ok() {
+        assert!(says(path, done), "it said that it is done");
+    }
+    sound(path);
+    again(path, lanebox, operation, job);
+    assert!(says(path, done), "it is done once");
+    sound(path);
+    met
+}
+
+/// The same again does it, on a handle of its own if this one was closed for good.
+fn again(path: &Path, lanebox: Lanebox, operation: &Operation, job: JobId) {
+    let mut lanebox = lanebox;
+    for _ in 0..3 {
+        match (operation.run)(&lanebox, job) {
+            Ok(()) => return,
+            Err(Error::Closed { .. }) => lanebox = open(path).expect("opened anew"),
+            Err(error) => panic!("after the trouble: {error}"),
+        }
+    }
+    panic!("it is not done after three calls");
+}
+
+fn sound(path: &Path) {
+    let lanebox = open(path).expect("the file opens");
+    let audits = lanebox.doctor().expect("a diagnosis").audits;
+    let wrong: Vec<_> = audits.iter().filter(|audit| audit.count > 0).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let halves = "SELECT (SELECT count(*) FROM own) = (SELECT count(*) FROM lanebox_event WHERE name = 'message.e') \
+                  AND (SELECT count(*) FROM lanebox_event WHERE name = 'message.b') = (SELECT count(*) FROM lanebox_event WHERE name = 'message.c') \
+                  AND EXISTS (SELECT 1 FROM lanebox_event WHERE name = 'message.first')";
+    assert!(says(path, halves), "something is half there");
+}
+
+fn open_in_trouble(path: &Path, trouble: Trouble) -> bool {
+    trouble::begin(trouble);
+    let answer = open(path);
+    let met = trouble::end();
+    drop(answer);
+    sound(path);
+    met
+}
+
+/// All cases of an operation, until one meets no trouble any more. How many there were, by kind.
+fn all(
+    what: &str,
+    file: &[u8],
+    failed: &mut Vec<String>,
+    one: impl Fn(&Path, Trouble) -> bool,
+) -> BTreeMap<String, usize> {
+    let mut cases = BTreeMap::new();
+    for (kind, lasting) in KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        for at in 0..MOST {
+            let (dir, trouble) = (place(), Trouble { kind, at, lasting });
+            let path = dir.path().join(FILE);
+            std::fs::write(&path, file).expect("written");
+            let mut met = Ok(false);
+            let _log = shim::record(dir.path(), || {
+                met = catch_unwind(AssertUnwindSafe(|| one(&path, trouble)));
+            });
+            trouble::end();
+            match met {
+                Ok(true) => *cases.entry(format!("{kind:?}")).or_insert(0) += 1,
+                Ok(false) => break,
+                Err(_) => failed.push(format!("{what}: {trouble:?}")),
+            }
+        }
+    }
+    cases
+}
+
+#[test]
+fn whatever_call_fails_what_is_said_is_true_and_nothing_is_half_there() {
+    let _alone = ONE_AT_A_TIME.lock();
+    let (file, job) = prepared();
+    let (mut failed, mut passed) = (Vec::new(), 0);
+    let mut err = std::io::stderr();
+    for operation in &OPERATIONS {
+        let one = |path: &Path, trouble| case(path, operation, job, trouble);
+        let cases = all(operation.name, &file, &mut failed, one);
+        writeln!(err, "{}: {cases:?}", operation.name).expect("a line");
+        passed += cases.values().sum::<usize>();
+        let writes = operation.name != "look";
+        assert!(!writes || cases.contains_key(&format!("{:?}", Kind::Full)), "it never wrote");
+    }
+    let cases = all("open", &file, &mut failed, open_in_trouble);
+    passed += cases.values().sum::<usize>();
+    writeln!(err, "open: {cases:?}").expect("a line");
+    writeln!(err, "{passed} passed, {} failed", failed.len()).expect("a line");
+    assert!(failed.is_empty(), "{failed:#?}");
+}

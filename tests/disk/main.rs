@@ -1,0 +1,27 @@
+//! What a disk may do to us: lose what was not flushed when the power fails, and fail at any call.
+//! Both are done by a layer below SQLite.
+
+mod check;
+mod disk;
+mod faults;
+mod power;
+mod shim;
+mod shop;
+mod trouble;
+
+use std::path::Path;
+use std::sync::Mutex;
+
+/// The layer is one for the whole process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Where disks are put together: in memory, if the machine has such a place.
+fn place() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    tempfile::tempdir_in(base).expect("a directory")
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
