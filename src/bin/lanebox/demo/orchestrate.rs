@@ -145,7 +145,7 @@ fn finish(args: &PlayArgs, stage: Stage, acts: &[Outcome]) -> anyhow::Result<()>
     if args.json {
         println!("{}", summary.json());
     } else {
-        println!("{}\n", summary.table());
+        println!("{}\n", summary.table().trim_fmt());
         if guilty.is_empty() {
             println!("Nothing lost, nothing duplicated, nothing unexpected, no lane overlapped.\n");
         }

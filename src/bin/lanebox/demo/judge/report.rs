@@ -171,7 +171,7 @@ impl fmt::Display for Report {
         if !self.lanes_over_time.is_empty() {
             writeln!(f, "{}", self.picture())?;
         }
-        write!(f, "{}", self.table())?;
+        write!(f, "{}", self.table().trim_fmt())?;
         if let Some(Survivor { message, job, losses }) = &self.survivor {
             write!(f, "\n\nsurvived {losses} vanished worker(s): {message}, job {job}")?;
         }
