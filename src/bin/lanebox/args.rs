@@ -24,10 +24,10 @@ const CONTRACT: &str = "Times in JSON are milliseconds since 1970 UTC. What is r
 #[command(after_help = CONTRACT)]
 pub struct Cli {
     /// The file
-    #[arg(long, global = true, env = "LANEBOX_DB", value_name = "FILE")]
+    #[arg(long, global = true, env = "LANEBOX_DB", value_name = "FILE", display_order = 900)]
     pub db: Option<PathBuf>,
     /// Answer with one JSON document
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 901)]
     pub json: bool,
     #[command(subcommand)]
     pub command: Command,
@@ -36,7 +36,7 @@ pub struct Cli {
 /// Who orders something: it goes into the audit.
 #[derive(Debug, clap::Args)]
 pub struct Who {
-    /// Who orders this, for the audit [default: the user of this shell]
+    /// Who orders this, for the audit [default: your user name]
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
 }
@@ -63,10 +63,10 @@ pub struct Narrow {
 /// Which page.
 #[derive(Debug, clap::Args)]
 pub struct Paging {
-    /// Rows of a page
+    /// Rows of a page, at most 200
     #[arg(long, value_name = "ROWS", default_value_t = 50, value_parser = rows)]
     limit: usize,
-    /// Go on behind the page that ended with this: its last line, or `next` in JSON, says it
+    /// Go on where a page ended: as its last line says, or `next` in its JSON
     #[arg(long, value_name = "NEXT")]
     after: Option<String>,
 }
