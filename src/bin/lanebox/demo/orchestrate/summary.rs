@@ -69,9 +69,11 @@ impl Summary<'_> {
     /// What is wrong, act by act; nothing if all is well.
     pub fn guilty(&self) -> Vec<String> {
         let guilty = |act: &Outcome| {
-            let figures = act.report.guilty();
-            (!figures.is_empty())
-                .then(|| format!("{}: {}", mode_name(act.mode), figures.join(", ")))
+            let mut wrong = act.report.guilty();
+            if !act.settled {
+                wrong.push("something stood still before all was done".to_owned());
+            }
+            (!wrong.is_empty()).then(|| format!("{}: {}", mode_name(act.mode), wrong.join(", ")))
         };
         self.acts.iter().filter_map(guilty).collect()
     }

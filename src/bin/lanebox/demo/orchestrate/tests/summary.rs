@@ -49,3 +49,10 @@ fn a_fault_in_one_act_is_told_with_its_mode() {
     }
     assert_eq!((&json["lost"], &json["overlapped"]), (&1.into(), &2.into()));
 }
+
+#[test]
+fn an_act_that_did_not_come_to_its_end_is_no_success() {
+    let acts = [Outcome { settled: false, ..act(Mode::Lookup, |_| {}) }];
+    let summary = Summary { acts: &acts, kept: None };
+    assert_eq!(summary.guilty(), ["lookup: something stood still before all was done"]);
+}
