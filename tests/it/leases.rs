@@ -169,6 +169,11 @@ fn frozen_and_back() {
     let mut child = Child::start("freeze", &scene.path());
     assert_eq!(child.hear().as_deref(), Some("begun"));
     child.signal(Signal::STOP);
+    // Frozen while it writes, it would keep everybody else from writing.
+    while !scene.is_writable() {
+        child.signal(Signal::CONT);
+        child.signal(Signal::STOP);
+    }
     scene.lease_is_over();
     let mine = |ctx: &Ctx<'_>| -> Answer {
         ctx.finish_in(|conn| {

@@ -110,6 +110,13 @@ impl Scene {
         }
     }
 
+    /// Whether nobody is in the middle of a write, or ends it soon.
+    pub fn is_writable(&self) -> bool {
+        let conn = Connection::open(self.path()).expect("the file opens");
+        conn.busy_timeout(Duration::from_millis(100)).expect("a timeout");
+        conn.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok()
+    }
+
     pub fn until_ended(&self, jobs: i64) {
         until("all jobs have ended", || self.finished() >= jobs);
     }
