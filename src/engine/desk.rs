@@ -6,7 +6,7 @@ mod pace;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::engine::signal::Signal;
@@ -250,9 +250,9 @@ impl Desk {
         self.stopped.handed_back += usize::from(self.stopping);
     }
 
-    /// Of what waits for a worker, these leases were renewed until then.
-    pub(crate) fn renewed(&mut self, tokens: &HashSet<Token>, until_ms: i64) {
-        for claimed in self.queue.iter_mut().filter(|one| tokens.contains(&one.held.token)) {
+    /// A lease was renewed until then: it matters for what waits for a worker.
+    pub(crate) fn renewed(&mut self, token: Token, until_ms: i64) {
+        if let Some(claimed) = self.queue.iter_mut().find(|one| one.held.token == token) {
             claimed.lease_until = until_ms;
         }
     }

@@ -1,7 +1,8 @@
 //! Keeping what is held: renewals, runs over their time, prefetched jobs that nobody gets to, and
 //! what was committed elsewhere.
 
-use std::collections::HashSet;
+#[cfg(test)]
+mod tests;
 
 use crate::engine::Engine;
 use crate::engine::signal::Stop;
@@ -97,8 +98,10 @@ impl Engine {
     /// What the store answered to a renewal of these; it holds at least until then.
     pub(crate) fn hear(&self, held: &[Held], renewed: &[Renewed], until_ms: i64) {
         let mut desk = self.desk.lock();
-        desk.renewed(&still_held(held, renewed), until_ms);
         for (held, answer) in held.iter().zip(renewed) {
+            if *answer != Renewed::LeaseLost {
+                desk.renewed(held.token, until_ms);
+            }
             let why = match answer {
                 Renewed::Held { cancel_asked: false } => continue,
                 Renewed::Held { cancel_asked: true } => Stop::Cancelled,
@@ -159,9 +162,4 @@ impl Engine {
         desk.leading |= due;
         due
     }
-}
-
-fn still_held(held: &[Held], renewed: &[Renewed]) -> HashSet<Token> {
-    let answers = held.iter().zip(renewed);
-    answers.filter(|(_, now)| **now != Renewed::LeaseLost).map(|(held, _)| held.token).collect()
 }

@@ -109,6 +109,7 @@ impl Engine {
         }
     }
 
+    /// One more worker.
     pub(crate) fn wake_one(&self, desk: &mut Desk) {
         desk.wakes(self.wake.notify_one());
     }

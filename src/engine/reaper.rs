@@ -1,7 +1,7 @@
 //! Takes back what vanished holders held, and tells of work that nobody has code for.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use crate::engine::Engine;
 use crate::error::Result;

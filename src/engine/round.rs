@@ -152,10 +152,9 @@ impl Engine {
         if desk.stopping {
             desk.hand_back_queue(now_us);
         }
-        if desk.wants_first() {
+        if desk.wants_first() || desk.wants_worker() {
             self.wake_one(&mut desk);
         }
-        self.wake_next(&mut desk);
     }
 }
 

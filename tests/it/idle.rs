@@ -5,7 +5,7 @@ use std::time::Duration;
 use lanebox::{Ctx, Lanebox, Outcome, Reactions, Running, testing};
 use time::OffsetDateTime;
 
-use crate::scene::{Answer, Gate, Opens, Scene, enqueue, job, job_in, quick, until};
+use crate::scene::{Answer, Gate, Opens, Scene, enqueue, held_turns, job, job_in, quick, until};
 
 fn ok(_ctx: &Ctx<'_>) -> Answer {
     Ok(Outcome::Done)
@@ -60,11 +60,7 @@ fn r28_e47_jobs_that_are_all_blocked_by_their_lane_cost_nothing_while_they_wait(
     let lanebox = scene.open();
     let gate = Gate::default();
     let _opens = Opens(gate.clone());
-    let held = gate.clone();
-    let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
-        held.wait();
-        Ok(Outcome::Done)
-    });
+    let reactions = held_turns(&gate);
     let running = lanebox.start(reactions).expect("started");
     let _jobs =
         lanebox.enqueue_all((0..1_000).map(|_| job_in("turn", "ann")).collect()).expect("accepted");
@@ -83,11 +79,7 @@ fn a_bell_that_nobody_needs_costs_no_renewal() {
     let lanebox = scene.open();
     let gate = Gate::default();
     let _opens = Opens(gate.clone());
-    let held = gate.clone();
-    let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
-        held.wait();
-        Ok(Outcome::Done)
-    });
+    let reactions = held_turns(&gate);
     let running = lanebox.start(reactions).expect("started");
     enqueue(&lanebox, job("turn"));
     gate.until_reached();
@@ -218,11 +210,7 @@ fn j48_a_file_that_is_locked_for_a_while_stops_nothing_for_good() {
     let lanebox = scene.hasty(Duration::from_secs(60));
     let gate = Gate::default();
     let _opens = Opens(gate.clone());
-    let held = gate.clone();
-    let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
-        held.wait();
-        Ok(Outcome::Done)
-    });
+    let reactions = held_turns(&gate);
     let running = lanebox.start(reactions).expect("started");
     let _jobs = lanebox.enqueue_all((0..20).map(|_| job("turn")).collect()).expect("accepted");
     gate.until_reached();

@@ -10,7 +10,9 @@ use lanebox::{
 use time::OffsetDateTime;
 
 use crate::child::Child;
-use crate::scene::{Answer, Gate, LONG, Opens, Scene, enqueue, job, job_in, quick, rest, until};
+use crate::scene::{
+    Answer, Gate, LONG, Opens, Scene, enqueue, held_turns, job, job_in, quick, rest, until,
+};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -241,11 +243,7 @@ fn runs_at_once(scene: &Scene, builder: Builder, workers: usize) {
     let lanebox = builder.open().expect("the file opens");
     let gate = Gate::default();
     let _opens = Opens(gate.clone());
-    let held = gate.clone();
-    let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
-        held.wait();
-        Ok(Outcome::Done)
-    });
+    let reactions = held_turns(&gate);
     let running = lanebox.start(reactions).expect("started");
     assert_eq!(running.health().workers, workers);
     let before = scene.finished();
@@ -271,11 +269,7 @@ fn r26_workers_preset_and_lease_are_seen_in_what_runs() {
         let lanebox = scene.builder().lease(lease).open().expect("the file opens");
         let gate = Gate::default();
         let _opens = Opens(gate.clone());
-        let held = gate.clone();
-        let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
-            held.wait();
-            Ok(Outcome::Done)
-        });
+        let reactions = held_turns(&gate);
         let running = lanebox.start(reactions).expect("started");
         enqueue(&lanebox, job("turn"));
         gate.until_reached();

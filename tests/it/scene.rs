@@ -5,12 +5,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use lanebox::{Backoff, BoxError, Builder, JobId, Lane, Lanebox, NewJob, Outcome, Policy};
+use lanebox::{
+    Backoff, BoxError, Builder, JobId, Lane, Lanebox, NewJob, Outcome, Policy, Reactions,
+};
 use rusqlite::{Connection, Params};
 use tempfile::TempDir;
 
 /// What a handler of these tests answers.
 pub type Answer = Result<Outcome, BoxError>;
+
+/// A handler of `turn` that waits at a gate.
+pub fn held_turns(gate: &Gate) -> Reactions {
+    let held = gate.clone();
+    Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
+        held.wait();
+        Ok(Outcome::Done)
+    })
+}
 
 /// Longer than any test takes.
 pub const LONG: Duration = Duration::from_secs(600);

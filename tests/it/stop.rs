@@ -8,17 +8,15 @@ use std::time::Duration;
 use lanebox::{Ctx, Lanebox, Outcome, Reactions, Running};
 
 use crate::child::Child;
-use crate::scene::{Answer, Gate, LONG, Opens, Scene, enqueue, job, quick, threads_now, until};
+use crate::scene::{
+    Answer, Gate, LONG, Opens, Scene, enqueue, held_turns, job, quick, threads_now, until,
+};
 
 /// Part: stops while one job runs and another one comes.
 pub fn stop(path: &Path) {
     let lanebox = Lanebox::builder(path).workers(2).open().expect("a file");
     let gate = Gate::default();
-    let held = gate.clone();
-    let reactions = Reactions::new().on_kind("turn", quick(), move |_ctx| -> Answer {
-        held.wait();
-        Ok(Outcome::Done)
-    });
+    let reactions = held_turns(&gate);
     let running = lanebox.start(reactions).expect("started");
     enqueue(&lanebox, job("turn"));
     gate.until_reached();

@@ -240,7 +240,7 @@ fn what_was_taken_ahead_is_not_begun_after_its_lease() {
     let leased = |n, until_ms| Claimed { lease_until: until_ms, ..claimed(n) };
     let now_ms = scene.us / 1_000;
     scene.desk.receive(vec![leased(1, now_ms), leased(2, now_ms), leased(3, now_ms + 1)], 0);
-    scene.desk.renewed(&HashSet::from([Token(2)]), now_ms + 1);
+    scene.desk.renewed(Token(2), now_ms + 1);
     // Another thread leads.
     scene.desk.leading = true;
     for token in [2, 3] {

@@ -13,7 +13,7 @@ use crate::store::processes::Processes;
 const RENEWAL: i64 = LEASE / 3;
 
 /// An engine of another process, which only looks for what it can take back.
-fn engine(w: &World) -> Engine {
+pub(in crate::engine) fn engine(w: &World) -> Engine {
     let process = w.store.register().expect("registered");
     let settings = Settings { workers: 1, lease_ms: LEASE, suspect_wait_ms: 0 };
     let (store, env) = (w.store.clone(), w.env.clone());

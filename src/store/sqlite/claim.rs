@@ -235,7 +235,6 @@ impl Taking<'_, '_> {
         let runs = self.run(candidate, &claimed, tried.as_ref())?;
         walk.pass(tx, candidate)?;
         if !runs {
-            walk.leave_passed(tx)?;
             if let Some(tried) = &tried {
                 again::restore(tx, id, tried)?;
             }

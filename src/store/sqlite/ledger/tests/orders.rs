@@ -1,7 +1,7 @@
 //! What was subtle about orders, second messages and notices: the other traps, with the case that
 //! failed once.
 
-use crate::model::id::Held;
+use crate::model::id::{Held, SendKey};
 use crate::model::send::Witness;
 use crate::model::send::ability::Abilities;
 use crate::model::verdict::End;
@@ -13,14 +13,20 @@ use crate::store::ledger::{
     Accepted, Begun, Intent, Ledger, LookedAnswer, Ordered, Rejected, Resolved, Word,
 };
 
+/// A send that was accepted, and that a person ordered once more.
+fn ordered(w: &World, held: Held, abilities: Abilities) -> SendKey {
+    let key = w.go(held, abilities);
+    assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
+    assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+    key
+}
+
 #[test]
 fn trap_14_an_order_lasts_until_it_is_fulfilled() {
     let w = World::new();
     let job = w.job("ann");
     let held = w.claim();
-    let key = w.go(held, NEITHER);
-    assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
-    assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+    let _first = ordered(&w, held, NEITHER);
     assert!(matches!(w.retry(held), Ended::Waits { .. }));
     // The ordered try is refused: the order stands.
     let held = w.claim();
@@ -54,9 +60,7 @@ fn trap_14_a_person_hears_of_an_order_that_outlives_its_job() {
     for (n, end) in ends.into_iter().enumerate() {
         let w = World::new();
         let held = w.claim_of("ann");
-        let key = w.go(held, NEITHER);
-        assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
-        assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+        let key = ordered(&w, held, NEITHER);
         let _ended = end(&w, held);
         assert_eq!(w.notices(), ["send.unfulfilled 1"], "end {n}");
         let pending: Option<String> = w.ask("SELECT order_by FROM lanebox_send");
@@ -72,9 +76,7 @@ fn trap_14_a_cancelled_job_with_an_ordered_try_under_way_tells_of_both() {
     let w = World::new();
     let job = w.job("ann");
     let held = w.claim();
-    let key = w.go(held, NEITHER);
-    assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
-    assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+    let _first = ordered(&w, held, NEITHER);
     let second = w.go(held, NEITHER);
     assert_eq!(w.store.cancel(job, "ann").expect("an answer"), Cancelled::Asked);
     assert_eq!(w.done(held), Ended::Cancelled);
@@ -89,9 +91,7 @@ fn trap_14_a_cancelled_job_with_an_ordered_try_under_way_tells_of_both() {
 fn trap_14_an_order_outlives_the_death_of_its_job_without_a_notice_of_its_own() {
     let w = World::new();
     let held = w.claim_of("ann");
-    let key = w.go(held, NEITHER);
-    assert_eq!(w.answered(key, "wamid.1"), Accepted::Now);
-    assert_eq!(w.store.order(key, "ann").expect("an answer"), Ordered::Now);
+    let _first = ordered(&w, held, NEITHER);
     assert_eq!(w.end(held, End::Dead("later".to_owned())), Ended::Dead);
     assert_eq!(w.notices(), ["job.dead 1"]);
     w.sound();
@@ -103,9 +103,7 @@ fn trap_15_a_second_accept_of_one_order_is_a_duplicate() {
     let w = World::new();
     w.job("ann");
     let held = w.claim();
-    let first = w.go(held, LOOKUP);
-    assert_eq!(w.answered(first, "wamid.1"), Accepted::Now);
-    assert_eq!(w.store.order(first, "ann").expect("an answer"), Ordered::Now);
+    let _first = ordered(&w, held, LOOKUP);
     // The first try of the order is "not found", its successor is accepted, then the first one's
     // status comes.
     let second = w.go(held, LOOKUP);
@@ -166,9 +164,7 @@ fn trap_15_an_accept_of_an_older_try_frees_nobody_who_waits_for_the_order() {
 fn trap_15_an_ordered_try_is_called_again_although_an_older_one_was_accepted() {
     let w = World::new();
     let held = w.claim_of("ann");
-    let first = w.go(held, DEDUPE);
-    assert_eq!(w.answered(first, "wamid.1"), Accepted::Now);
-    assert_eq!(w.store.order(first, "ann").expect("an answer"), Ordered::Now);
+    let _first = ordered(&w, held, DEDUPE);
     let second = w.go(held, DEDUPE);
     assert_eq!(w.end(held, End::Unknown), Ended::Holds);
     w.advance(PATIENCE / 32);
