@@ -48,6 +48,9 @@ mod lanebox;
 mod model;
 pub mod people;
 mod runtime;
+#[cfg(test)]
+#[path = "../tests/rig/say.rs"]
+mod say;
 pub mod sends;
 #[cfg(test)]
 #[path = "../tests/sim/mod.rs"]

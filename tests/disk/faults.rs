@@ -1,9 +1,11 @@
 //! Trouble at every call: each operation is done with each of its calls to the disk failing, once
 //! and from then on. What it says is true, nothing is half there, the file stays sound, and when
 //! the trouble is over, the same again does it once.
+//!
+//! `cargo rig trouble --seed S --n N`: the trouble begins with the S-th call of an operation, and
+//! with each of the N - 1 after it.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
@@ -12,12 +14,13 @@ use lanebox::people::Filter;
 use lanebox::{BoxError, Error, JobId, Lane, Lanebox, NewEvent, NewJob};
 use rusqlite::Connection;
 
+use crate::say::Rig;
 use crate::shop::FILE;
 use crate::trouble::{self, KINDS, Kind, Trouble};
 use crate::{ONE_AT_A_TIME, place, shim};
 
 /// More calls than any operation makes.
-const MOST: usize = 400;
+const MOST: u64 = 400;
 
 /// What is done while there is trouble.
 struct Operation {
@@ -158,12 +161,13 @@ fn open_in_trouble(path: &Path, trouble: Trouble) -> bool {
 fn all(
     what: &str,
     file: &[u8],
-    failed: &mut Vec<String>,
+    rig: &mut Rig,
     one: impl Fn(&Path, Trouble) -> bool,
-) -> BTreeMap<String, usize> {
+) -> BTreeMap<String, u64> {
     let mut cases = BTreeMap::new();
     for (kind, lasting) in KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
-        for at in 0..MOST {
+        for call in rig.seed..rig.seed + rig.n {
+            let at = usize::try_from(call - 1).expect("fits");
             let (dir, trouble) = (place(), Trouble { kind, at, lasting });
             let path = dir.path().join(FILE);
             std::fs::write(&path, file).expect("written");
@@ -175,30 +179,33 @@ fn all(
             match met {
                 Ok(true) => *cases.entry(format!("{kind:?}")).or_insert(0) += 1,
                 Ok(false) => break,
-                Err(_) => failed.push(format!("{what}: {trouble:?}")),
+                Err(_) => rig.fail(&format!("{what}: {trouble:?}"), call, 1),
             }
         }
     }
+    rig.pass(cases.values().sum());
     cases
 }
 
 #[test]
 fn whatever_call_fails_what_is_said_is_true_and_nothing_is_half_there() {
     let _alone = ONE_AT_A_TIME.lock();
+    let mut rig = Rig::new("trouble", MOST);
     let (file, job) = prepared();
-    let (mut failed, mut passed) = (Vec::new(), 0);
-    let mut err = std::io::stderr();
+    let mut kinds = BTreeMap::new();
     for operation in &OPERATIONS {
         let one = |path: &Path, trouble| case(path, operation, job, trouble);
-        let cases = all(operation.name, &file, &mut failed, one);
-        writeln!(err, "{}: {cases:?}", operation.name).expect("a line");
-        passed += cases.values().sum::<usize>();
+        let cases = all(operation.name, &file, &mut rig, one);
         let writes = operation.name != "look";
-        assert!(!writes || cases.contains_key(&format!("{:?}", Kind::Full)), "it never wrote");
+        assert!(
+            !writes || rig.n < MOST || cases.contains_key(&format!("{:?}", Kind::Full)),
+            "{} never wrote",
+            operation.name
+        );
+        cases.into_iter().for_each(|(kind, n)| *kinds.entry(kind).or_insert(0) += n);
     }
-    let cases = all("open", &file, &mut failed, open_in_trouble);
-    passed += cases.values().sum::<usize>();
-    writeln!(err, "open: {cases:?}").expect("a line");
-    writeln!(err, "{passed} passed, {} failed", failed.len()).expect("a line");
-    assert!(failed.is_empty(), "{failed:#?}");
+    let cases = all("open", &file, &mut rig, open_in_trouble);
+    cases.into_iter().for_each(|(kind, n)| *kinds.entry(kind).or_insert(0) += n);
+    let figures: Vec<_> = kinds.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
+    rig.end(&figures);
 }

@@ -5,6 +5,8 @@ mod check;
 mod disk;
 mod faults;
 mod power;
+#[path = "../rig/say.rs"]
+mod say;
 mod shim;
 mod shop;
 mod trouble;
@@ -20,8 +22,4 @@ fn place() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     tempfile::tempdir_in(base).expect("a directory")
-}
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }

@@ -3,21 +3,19 @@
 //! Whatever was acknowledged by then is there, nothing is half there, and the file is sound; also
 //! if the power fails again while that file is opened.
 //!
-//! `LANEBOX_SEED` and `LANEBOX_IMAGES` choose the first seed and how many disks are made; a failure
-//! prints the line that repeats it. The shop's ids and times are new each run, so a repetition has
-//! the same steps and losses, not the same bytes.
-
-use std::io::Write as _;
+//! `cargo rig power --n DISKS`. The shop's ids and times are new each run, so a repetition has the
+//! same steps and losses, not the same bytes.
 
 use lanebox::Durability;
 
 use crate::check::{self, Fault, Promised};
 use crate::disk::{Disk, Flush, LOSSES, Loss};
+use crate::say::Rig;
 use crate::shim::{self, Ack, Op};
-use crate::{ONE_AT_A_TIME, place, setting, shop};
+use crate::{ONE_AT_A_TIME, place, shop};
 
 /// Disks of a run that does not say.
-const IMAGES: usize = 20_000;
+const IMAGES: u64 = 20_000;
 
 /// Of the disks found, one in so many is opened by the library and audited.
 const AUDITED: usize = 16;
@@ -133,31 +131,33 @@ fn run(seed: u64, durability: Durability, flush: Flush) -> (Count, Vec<Found>) {
 #[test]
 fn whenever_the_power_fails_nothing_acknowledged_is_lost_and_the_file_is_sound() {
     let _alone = ONE_AT_A_TIME.lock();
-    let wanted = setting("LANEBOX_IMAGES").map_or(IMAGES, |n| n as usize);
-    let mut seed = setting("LANEBOX_SEED").unwrap_or(1);
+    let mut rig = Rig::new("power", IMAGES);
     let (mut all, mut again) = (Count::default(), Count::default());
-    while all.images < wanted {
+    for seed in rig.seed.. {
         let (mut count, found) = run(seed, Durability::Full, Flush::Honest);
-        found.iter().for_each(|found| again.add(fails_again(found, seed)));
-        let replay = format!(
-            "LANEBOX_SEED={seed} LANEBOX_IMAGES=1 cargo test --all-features --test disk whenever"
-        );
-        count.first = count.first.map(|why| format!("{why}\nreplay: {replay}"));
+        for found in found {
+            let second = fails_again(&found, seed);
+            count.first = count.first.take().or(second.first.clone());
+            again.add(second);
+        }
+        if let Some(why) = count.first.take() {
+            rig.fail(&why, seed, 1);
+        }
         all.add(count);
-        seed += 1;
+        if all.images as u64 >= rig.n {
+            break;
+        }
     }
-    let twice = again.images;
+    let twice = again.images as u64;
     all.add(again);
-    let failed = all.lost + all.corrupt;
-    writeln!(
-        std::io::stderr(),
-        "{} disks, {twice} of them after a second loss of power: {} passed, {failed} failed",
-        all.images,
-        all.images - failed
-    )
-    .expect("a line");
-    assert!(failed == 0, "{} lost, {} corrupt; {}", all.lost, all.corrupt, all.first.expect("one"));
-    assert!(twice > 0 || wanted < IMAGES, "no second loss was tried");
+    rig.pass((all.images - all.lost - all.corrupt) as u64);
+    assert!(twice > 0 || rig.n < IMAGES, "no second loss was tried");
+    rig.end(&[
+        ("disks", all.images as u64),
+        ("after a second loss", twice),
+        ("lost", all.lost as u64),
+        ("corrupt", all.corrupt as u64),
+    ]);
 }
 
 // Controls: what cannot see a fault proves nothing.

@@ -4,8 +4,7 @@
 //! file is sound and nothing is lost, done twice or sent twice; once nothing disturbs any more,
 //! everything comes to its end.
 //!
-//! `LANEBOX_SEED` and `LANEBOX_OPS` choose the first seed and how many steps are made in all; a
-//! failure prints the line that repeats it.
+//! `cargo rig sim --seed S --n WORLDS`. The same seed is the same run.
 //!
 //! A new kind of work joins in `work`, a new fault in `faults`, a new rule in `oracle`; what needs
 //! more than a few lines gets a file of its own.
@@ -23,9 +22,9 @@ mod work;
 mod world;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
 use crate::model::send::ability::Abilities;
+use crate::say::Rig;
 use report::Report;
 use world::World;
 
@@ -40,7 +39,7 @@ const NESTING: usize = 3;
 /// Steps of one world, before it comes to rest.
 const STEPS: u64 = 200;
 
-const DEFAULT_STEPS: u64 = 4_000;
+const WORLDS: u64 = 20;
 
 /// What the files must have come to, and what the outside must have done, over all seeds.
 const MUST_SEE: [&str; 40] = [
@@ -117,31 +116,26 @@ fn run(seed: u64) -> Report {
     world.report()
 }
 
+// fault: end-without-token
 #[test]
 fn whatever_happens_nothing_is_lost_done_twice_or_left() {
-    let first = setting("LANEBOX_SEED").unwrap_or(1);
-    let worlds = setting("LANEBOX_OPS").unwrap_or(DEFAULT_STEPS).div_ceil(STEPS);
-    let (mut seen, mut failed) = (BTreeMap::new(), Vec::new());
-    for seed in first..first + worlds {
+    let mut rig = Rig::new("sim", WORLDS);
+    let mut seen = BTreeMap::new();
+    for seed in rig.seed..rig.seed + rig.n {
         let report = run(seed);
-        if let Some(why) = report.failure() {
-            let replay = format!(
-                "LANEBOX_SEED={seed} LANEBOX_OPS=1 cargo test --all-features --lib sim::whatever"
-            );
-            failed.push(format!("{why}\nreplay: {replay}"));
+        match report.failure() {
+            Some(why) => rig.fail(why, seed, 1),
+            None => rig.pass(1),
         }
         for (what, times) in report.seen {
             *seen.entry(what).or_insert(0) += times;
         }
     }
-    let passed = worlds - u64::try_from(failed.len()).expect("few");
-    let mut err = std::io::stderr();
-    writeln!(err, "met: {seen:?}\n{passed} passed, {} failed", failed.len()).expect("a line");
-    let (all, failures) = (failed.join("\n\n"), failed.len());
-    assert!(failed.is_empty(), "{all}\n{passed} passed, {failures} failed");
     let must = faults::MUST_MEET.iter().chain(&MUST_SEE);
     let missing: Vec<_> = must.filter(|what| !seen.contains_key(**what)).collect();
-    assert!(worlds * STEPS < DEFAULT_STEPS || missing.is_empty(), "never met: {missing:?}");
+    assert!(rig.n < WORLDS || missing.is_empty(), "never met: {missing:?}");
+    let figures = [("worlds", rig.n), ("steps", rig.n * STEPS), ("kinds met", seen.len() as u64)];
+    rig.end(&figures);
 }
 
 #[test]
@@ -152,8 +146,4 @@ fn the_same_seed_is_the_same_run() {
         assert_eq!(once.seen, twice.seen, "seed {seed}");
     }
     assert_ne!(run(3).trace(), run(6).trace(), "another seed is another run");
-}
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }

@@ -7,6 +7,7 @@ mod layers;
 mod map;
 mod package;
 mod reasons;
+mod rigs;
 mod schema;
 mod shape;
 mod source;

@@ -38,6 +38,7 @@ fn e37_a_claim_writes_attempt_owner_token_and_times_at_once() {
     assert_eq!(world.one::<String>(row), expected);
 }
 
+// fault: token-restarts
 #[test]
 fn j26_j36_the_first_run_is_attempt_1_the_retry_2_and_each_has_a_greater_token() {
     let world = World::new();
@@ -297,6 +298,7 @@ fn e50_the_hosts_rows_of_a_lost_run_are_not_even_asked_for() {
     assert_eq!((asked, world.one::<i64>("SELECT count(*) FROM deal")), (0, 0));
 }
 
+// fault: end-without-token
 #[test]
 fn e50_e54_j34_j35_who_lost_its_lease_changes_nothing_whatever_it_says() {
     let ends = || {

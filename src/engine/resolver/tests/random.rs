@@ -2,7 +2,7 @@
 //! stand still, lost, late and doubled answers and statuses, people and closed gates. After each
 //! operation the file is sound and nothing went out twice unless a person ordered it.
 //!
-//! `LANEBOX_SEED` and `LANEBOX_OPS` choose the first seed and how many operations each mode runs.
+//! `cargo rig ledger --seed S --n FILES`: so many files in each mode.
 
 mod fleet;
 mod oracle;
@@ -10,8 +10,10 @@ mod outside;
 mod people;
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::model::send::ability::Abilities;
+use crate::say::Rig;
 use crate::store::ledger::tests::world::{BOTH, DEDUPE, LOOKUP, NEITHER};
 use fleet::Fleet;
 
@@ -20,6 +22,8 @@ const MEMORY_MS: i64 = 1_800_000;
 
 /// Operations on one file.
 const OPERATIONS: u64 = 300;
+
+const FILES: u64 = 14;
 
 fn run(abilities: Abilities, seed: u64, seen: &mut BTreeMap<&'static str, usize>) {
     let mut fleet = Fleet::new(abilities, seed);
@@ -33,16 +37,19 @@ fn run(abilities: Abilities, seed: u64, seen: &mut BTreeMap<&'static str, usize>
     }
 }
 
-fn mode(abilities: Abilities, first: u64, must_see: &[&str]) {
-    let first = setting("LANEBOX_SEED").unwrap_or(first);
-    let operations = setting("LANEBOX_OPS").unwrap_or(4_200);
+fn mode(abilities: Abilities, must_see: &[&str]) {
+    let mut rig = Rig::new("ledger", FILES);
     let mut seen = BTreeMap::new();
-    for file in 0..operations.div_ceil(OPERATIONS) {
-        run(abilities, first + file, &mut seen);
+    for seed in rig.seed..rig.seed + rig.n {
+        match catch_unwind(AssertUnwindSafe(|| run(abilities, seed, &mut seen))) {
+            Ok(()) => rig.pass(1),
+            Err(_) => rig.fail("a send went wrong: see above", seed, 1),
+        }
     }
-    for what in must_see {
-        assert!(seen.contains_key(what), "{what} never happened: {seen:#?}");
-    }
+    let missing: Vec<_> = must_see.iter().filter(|what| !seen.contains_key(**what)).collect();
+    assert!(rig.n < FILES || missing.is_empty(), "never happened: {missing:?} of {seen:#?}");
+    let (files, operations) = (rig.n, rig.n * OPERATIONS);
+    rig.end(&[("files", files), ("operations", operations)]);
 }
 
 /// What every mode meets.
@@ -63,26 +70,22 @@ fn must_see(more: &[&'static str]) -> Vec<&'static str> {
 #[test]
 fn neither_a_lookup_nor_dedupe() {
     let words = ["told", "marked as sent", "sent again", "given up", "rejected late"];
-    mode(NEITHER, 1, &must_see(&words));
+    mode(NEITHER, &must_see(&words));
 }
 
 #[test]
 fn a_lookup_only() {
-    mode(LOOKUP, 100, &must_see(&["not found", "settled by the lookup", "stale look"]));
+    mode(LOOKUP, &must_see(&["not found", "settled by the lookup", "stale look"]));
 }
 
 #[test]
 fn dedupe_only() {
     let dedupe = Abilities { dedupe_ms: Some(MEMORY_MS), ..DEDUPE };
-    mode(dedupe, 200, &must_see(&["called again", "repeat recognised", "told"]));
+    mode(dedupe, &must_see(&["called again", "repeat recognised", "told"]));
 }
 
 #[test]
 fn both() {
     let both = Abilities { dedupe_ms: Some(MEMORY_MS), ..BOTH };
-    mode(both, 300, &must_see(&["called again", "settled by the lookup", "stale look"]));
-}
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("it is a number"))
+    mode(both, &must_see(&["called again", "settled by the lookup", "stale look"]));
 }

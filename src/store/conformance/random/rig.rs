@@ -250,10 +250,6 @@ impl Rig {
 
     pub(super) fn fail(&self, why: &str) -> ! {
         let last: Vec<&str> = self.trace.iter().map(String::as_str).collect();
-        panic!(
-            "{why}\n\nlast operations:\n{}\n\nreplay: LANEBOX_SEED={} LANEBOX_OPS=1 cargo test --lib reference_model_says",
-            last.join("\n"),
-            self.seed,
-        );
+        panic!("seed {}: {why}\n\nlast operations:\n{}", self.seed, last.join("\n"));
     }
 }

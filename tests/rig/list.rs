@@ -1,0 +1,70 @@
+//! The rigs, what each proves and where it lives.
+
+/// A test that runs a world again and again.
+pub(crate) struct Rig {
+    pub(crate) name: &'static str,
+    /// What it shows, as the README says it.
+    pub(crate) shows: &'static str,
+    /// What `--n` counts.
+    pub(crate) counts: &'static str,
+    /// The file or folder to read.
+    pub(crate) place: &'static str,
+    /// How cargo finds its target.
+    pub(crate) target: &'static [&'static str],
+    /// How the target finds its tests.
+    pub(crate) filter: &'static str,
+}
+
+pub(crate) const RIGS: [Rig; 5] = [
+    Rig {
+        name: "sim",
+        shows: "whole engines of several processes in virtual time, disturbed at every step",
+        counts: "worlds",
+        place: "tests/sim",
+        target: &["--lib"],
+        filter: "sim::whatever",
+    },
+    Rig {
+        name: "model",
+        shows: "random operations, compared with a plain model after each",
+        counts: "operations",
+        place: "src/store/conformance/random.rs",
+        target: &["--lib"],
+        filter: "store::conformance::random::",
+    },
+    Rig {
+        name: "ledger",
+        shows: "sends through a provider that loses, delays and doubles, in four modes",
+        counts: "files a mode",
+        place: "src/engine/resolver/tests/random.rs",
+        target: &["--lib"],
+        filter: "resolver::tests::random::",
+    },
+    Rig {
+        name: "power",
+        shows: "the disks that may be found whenever the power fails, and fails again",
+        counts: "disks",
+        place: "tests/disk/power.rs",
+        target: &["--test", "disk"],
+        filter: "power::whenever",
+    },
+    Rig {
+        name: "trouble",
+        shows: "no room, a failing call, a failing flush, a lock, at every call, once and lasting",
+        counts: "calls of an operation",
+        place: "tests/disk/faults.rs",
+        target: &["--test", "disk"],
+        filter: "faults::whatever",
+    },
+];
+
+pub(crate) fn find(name: &str) -> Option<&'static Rig> {
+    RIGS.iter().find(|rig| rig.name == name)
+}
+
+/// What a person reads.
+pub(crate) fn text() -> String {
+    RIGS.iter()
+        .map(|rig| format!("  {:<10} {} (--n {})\n", rig.name, rig.shows, rig.counts))
+        .collect()
+}
