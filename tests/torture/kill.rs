@@ -1,0 +1,80 @@
+//! Kill torture: producers, workers and a provider outside on one file, killed and frozen at random
+//! and at chosen moments. When the faults are over all settles, and outsiders' logs are the judge.
+
+mod blow;
+mod creation;
+mod facts;
+mod judge;
+mod people;
+mod post;
+pub mod producer;
+pub mod provider;
+mod runs;
+mod settle;
+mod stage;
+mod tally;
+pub mod worker;
+
+use crate::part::Ability;
+use crate::say::Rig;
+use stage::Stage;
+use tally::{PHASES, Tally};
+
+/// Kills of every test run.
+const IN_CI: u64 = 300;
+
+/// Kills of one file.
+const ROUND: u64 = 100;
+
+#[test]
+fn processes_killed_at_any_moment_lose_nothing_and_repeat_nothing() {
+    let _alone = crate::ONE_AT_A_TIME.lock().unwrap_or_else(|broken| broken.into_inner());
+    let mut rig = Rig::new("kill", IN_CI);
+    let (mut left, mut seed) = (rig.n, rig.seed);
+    let mut all = Tally::default();
+    while left > 0 {
+        let kills = left.min(ROUND);
+        let (tally, wrong) = round(seed, kills);
+        all.add(&tally);
+        rig.pass(tally.checked);
+        if !wrong.is_empty() {
+            rig.fail(&said(&wrong), seed, kills);
+        }
+        (left, seed) = (left - kills, seed.wrapping_add(1));
+    }
+    // A run that misses a moment proves nothing about it.
+    if rig.n >= IN_CI {
+        for phase in PHASES {
+            match all.kills_in(phase) {
+                0 => rig.fail(&format!("no kill in this phase: {phase:?}"), rig.seed, rig.n),
+                _ => rig.pass(1),
+            }
+        }
+        if all.frozen == 0 {
+            rig.fail("nobody was frozen past a lease", rig.seed, rig.n);
+        }
+    }
+    rig.end(&all.figures());
+}
+
+fn said(wrong: &[String]) -> String {
+    let first = wrong[..wrong.len().min(12)].join("\n");
+    format!("{} wrong things:\n{first}", wrong.len())
+}
+
+/// One file: made, tortured, settled, judged.
+fn round(seed: u64, kills: u64) -> (Tally, Vec<String>) {
+    let ability = match seed % 3 {
+        0 => Ability::Neither,
+        1 => Ability::Dedupe,
+        _ => Ability::Lookup,
+    };
+    let mut stage = Stage::new(seed, ability);
+    creation::torture(&mut stage, kills);
+    stage.fill();
+    blow::torture(&mut stage, kills);
+    judge::audits(&mut stage, "in the midst of it");
+    settle::settle(&mut stage);
+    judge::judge(&mut stage);
+    (stage.tally, stage.wrong)
+}
