@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::ROUND;
 use super::stage::Stage;
 use super::tally::Phase;
 use crate::clock::{now, pass, since, within};
@@ -27,6 +28,17 @@ enum Blow {
 const FIRST: [Blow; 6] =
     [Blow::Freeze, Blow::StartUp, Blow::Write, Blow::Stop, Blow::Checkpoint, Blow::Leave];
 
+/// What a whole round must not end without.
+const MUST: [(Blow, Phase); 4] = [
+    (Blow::StartUp, Phase::StartUp),
+    (Blow::Write, Phase::Writing),
+    (Blow::Checkpoint, Phase::Checkpoint),
+    (Blow::Stop, Phase::Stop),
+];
+
+/// How often what was missed is tried once more.
+const MORE: usize = 8;
+
 /// How long a moment is waited for.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
@@ -40,6 +52,14 @@ pub fn torture(stage: &mut Stage, kills: u64) {
         pass(Duration::from_micros(stage.dice.u64(..100_000)));
         stage.tend();
         strike(stage, blow);
+    }
+    for (blow, phase) in MUST {
+        let mut tries = if kills >= ROUND { MORE } else { 0 };
+        while tries > 0 && stage.tally.kills_in(phase) == 0 && stage.wrong.is_empty() {
+            stage.tend();
+            strike(stage, blow);
+            tries -= 1;
+        }
     }
 }
 
