@@ -49,6 +49,7 @@ mod tests {
 
     proptest! {
         // R46, J25
+        // fault: backoff-has-no-cap
         #[test]
         fn r46_never_now_by_overflow_and_never_beyond_the_cap(
             failures in any::<u32>(),
@@ -73,6 +74,7 @@ mod tests {
         }
     }
 
+    // fault: backoff-has-no-cap
     #[test]
     fn j25_attempt_11_and_attempt_50_wait_the_same() {
         let backoff = Backoff::default();
@@ -80,6 +82,7 @@ mod tests {
         assert_eq!(backoff.wait_ms(50, 1.0), 3_600_000);
     }
 
+    // fault: backoff-is-constant
     #[test]
     fn e51_doubles_from_five_seconds_with_jitter_from_half_to_full() {
         let backoff = Backoff::default();

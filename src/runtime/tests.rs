@@ -79,6 +79,7 @@ fn of(running: &Running) -> LoopHealth {
     running.health().loops.into_iter().find(|one| one.name == "test").expect("the loop")
 }
 
+// fault: panic-kills-the-worker
 #[test]
 fn a_loop_that_panics_or_fails_goes_on_and_tells_of_it() {
     let scene = Scene::new();
@@ -123,6 +124,7 @@ fn the_bell_wakes_who_waits_for_it_and_nobody_who_rests() {
     drop(running);
 }
 
+// fault: stop-wakes-nobody
 #[test]
 fn e46_whoever_waits_or_rests_ends_with_the_engine() {
     for next in [|| Next::After(LONG), || Next::Rest(LONG), || Next::Now] {
@@ -135,6 +137,7 @@ fn e46_whoever_waits_or_rests_ends_with_the_engine() {
     }
 }
 
+// fault: blind-beat-waits
 #[test]
 fn e44_who_cannot_see_whether_others_committed_still_claims_what_is_due_and_says_so() {
     use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -172,6 +175,7 @@ fn a_loop_that_always_fails_ends_too_and_does_not_spin() {
 }
 
 // R5: of a claim whose commit failed no handler begins, be it stored or not.
+// fault: commit-error-is-silent
 #[test]
 fn r5_no_handler_begins_before_its_claim_is_committed() {
     let (full, broken) = (ffi::SQLITE_FULL, ffi::SQLITE_IOERR_WRITE);

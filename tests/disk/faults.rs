@@ -187,6 +187,7 @@ fn all(
     cases
 }
 
+// fault: commit-error-is-silent
 #[test]
 fn whatever_call_fails_what_is_said_is_true_and_nothing_is_half_there() {
     let _alone = ONE_AT_A_TIME.lock();

@@ -128,6 +128,7 @@ fn run(seed: u64, durability: Durability, flush: Flush) -> (Count, Vec<Found>) {
     look_everywhere(&log, seed, flush)
 }
 
+// fault: normal-on-the-writer, commit-is-forgotten
 #[test]
 fn whenever_the_power_fails_nothing_acknowledged_is_lost_and_the_file_is_sound() {
     let _alone = ONE_AT_A_TIME.lock();

@@ -114,6 +114,7 @@ fn r38_a_key_is_free_again_after_a_rollback_to_a_savepoint_of_the_hosts() {
     assert_eq!(scene.number("SELECT count(*) FROM lanebox_job", []), 1);
 }
 
+// fault: newest-first
 #[test]
 fn r45_what_many_enqueue_into_one_lane_at_once_runs_in_the_order_of_its_acceptance() {
     let scene = Scene::new();

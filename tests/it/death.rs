@@ -84,6 +84,7 @@ fn ok(_ctx: &Ctx<'_>) -> Answer {
     Ok(Outcome::Done)
 }
 
+// fault: poison-for-ever
 #[test]
 fn e133_j44_r18_a_poison_job_ends_dead_with_its_notice_and_nobody_dies_for_it() {
     let scene = Scene::new();

@@ -16,6 +16,7 @@ fn insert(what: &'static str) -> impl FnOnce(&Connection) -> rusqlite::Result<()
     move |conn| conn.execute(INSERT, [what]).map(|_| ())
 }
 
+// fault: host-rows-are-dropped
 #[test]
 fn e49_host_rows_facts_and_completion_hold_together_or_not_at_all() {
     let scene = Scene::new();

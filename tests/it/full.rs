@@ -49,6 +49,7 @@ pub fn fill(file: &Path) {
     }
 }
 
+// fault: commit-error-is-silent
 #[test]
 fn e117_a_disk_without_room_is_told_and_nothing_acknowledged_is_lost() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -49,6 +49,7 @@ pub fn count_threads(path: &Path) {
     until("no thread is left", || threads_now() == before);
 }
 
+// fault: hung-is-not-replaced
 #[test]
 fn r17_a_hundred_hung_handlers_cost_their_threads_and_no_lane_stands_still() {
     let scene = Scene::new();

@@ -41,6 +41,7 @@ fn commits_while_loops_turn(lanebox: &Lanebox, running: &Running) -> u64 {
     testing::commits(lanebox) - before
 }
 
+// fault: always-due
 #[test]
 fn r28_j39_an_idle_engine_writes_nothing() {
     let scene = Scene::new();
@@ -54,6 +55,7 @@ fn r28_j39_an_idle_engine_writes_nothing() {
     drop(running);
 }
 
+// fault: always-due
 #[test]
 fn r28_e47_jobs_that_are_all_blocked_by_their_lane_cost_nothing_while_they_wait() {
     let scene = Scene::new();
@@ -94,6 +96,7 @@ fn a_bell_that_nobody_needs_costs_no_renewal() {
     drop((running, gate.open()));
 }
 
+// fault: due-time-is-forgotten
 #[test]
 fn e41_a_scheduled_job_runs_at_its_time_and_not_before() {
     let scene = Scene::new();
@@ -120,6 +123,7 @@ fn e42_a_job_that_is_overdue_runs_at_once() {
 }
 
 // What is due and cannot run is looked at once, not again and again.
+// fault: always-due
 #[test]
 fn e42_an_overdue_job_that_may_not_run_now_is_not_asked_for_again_and_again() {
     let scene = Scene::new();
@@ -140,6 +144,7 @@ fn e42_an_overdue_job_that_may_not_run_now_is_not_asked_for_again_and_again() {
     drop(running);
 }
 
+// fault: always-due
 #[test]
 fn e43_a_job_in_the_far_future_neither_runs_nor_keeps_the_engine_awake() {
     let scene = Scene::new();
@@ -204,6 +209,7 @@ fn e48_whatever_a_handle_commits_wakes_its_own_engine() {
     drop(running);
 }
 
+// fault: lost-ends-are-dropped
 #[test]
 fn j48_a_file_that_is_locked_for_a_while_stops_nothing_for_good() {
     let scene = Scene::new();

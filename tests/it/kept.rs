@@ -18,6 +18,7 @@ pub fn enqueue(file: &Path) {
     }
 }
 
+// fault: commit-is-forgotten
 #[test]
 fn j19_what_was_acknowledged_survives_a_kill_right_after() {
     let dir = tempfile::tempdir().expect("a directory");

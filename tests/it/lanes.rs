@@ -29,6 +29,7 @@ pub fn drain(path: &Path) {
     running.stop(LONG);
 }
 
+// fault: no-lane-index
 #[test]
 fn r65_a_lane_is_held_for_the_whole_handler_and_the_next_sees_what_it_left() {
     let scene = Scene::new();
@@ -65,6 +66,7 @@ fn r65_a_lane_is_held_for_the_whole_handler_and_the_next_sees_what_it_left() {
     drop(running);
 }
 
+// fault: retry-overtaken
 #[test]
 fn e52_r33_a_failed_job_is_not_overtaken_in_its_lane() {
     let scene = Scene::new();

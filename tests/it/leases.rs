@@ -73,6 +73,7 @@ fn e61_a_run_that_takes_longer_than_its_lease_keeps_it() {
     drop(running);
 }
 
+// fault: lost-lease-is-not-told
 #[test]
 fn j37_e62_when_a_renewal_is_refused_the_handler_hears_of_it() {
     let scene = Scene::new();
@@ -194,6 +195,7 @@ fn frozen_and_back() {
     drop(running);
 }
 
+// fault: hung-is-renewed
 #[test]
 fn r17_r26_a_hung_handler_loses_its_job_and_the_lane_goes_on() {
     let scene = Scene::new();

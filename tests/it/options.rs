@@ -145,6 +145,7 @@ impl Job for Twice {
 
 // Set on a kind: a typed job takes its lane, its version and its attempts with it; the rest acts in
 // whoever runs it, and `yields` in every process.
+// fault: attempts-without-end
 #[test]
 fn r26_what_is_set_on_a_kind_decides_how_its_jobs_are_tried() {
     let scene = Scene::new();

@@ -61,6 +61,7 @@ impl Channel for Moody {
     }
 }
 
+// fault: retry-overtaken
 #[test]
 fn r33_each_contact_reads_its_messages_in_order_whatever_the_provider_answers() {
     let scene = Scene::new();

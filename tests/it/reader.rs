@@ -105,6 +105,7 @@ fn look(lanebox: &Lanebox, job: JobId) -> SendKey {
 }
 
 // R6
+// fault: reader-asks-for-two
 #[test]
 fn r6_everything_works_while_all_readers_but_one_are_in_use() {
     let scene = Scene::new();

@@ -139,6 +139,7 @@ fn j51_each_way_of_ending_has_its_word_its_attempt_and_its_duration() {
     drop(running);
 }
 
+// fault: losses-are-told-as-retries
 #[test]
 fn j51_a_lost_lease_is_told_by_who_took_it_back_and_by_who_came_late() {
     records();
@@ -163,6 +164,7 @@ fn j51_a_lost_lease_is_told_by_who_took_it_back_and_by_who_came_late() {
     drop(running);
 }
 
+// fault: hand-back-is-told-as-a-retry
 #[test]
 fn j51_a_run_that_is_handed_back_is_no_failure() {
     records();

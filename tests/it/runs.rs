@@ -10,6 +10,7 @@ use crate::scene::{Answer, Scene, enqueue, job, quick};
 
 type Shared<T> = Arc<Mutex<T>>;
 
+// fault: payload-is-lost
 #[test]
 fn j40_a_handler_gets_its_job_and_the_job_is_done() {
     let scene = Scene::new();
@@ -34,6 +35,7 @@ fn j40_a_handler_gets_its_job_and_the_job_is_done() {
     drop(running);
 }
 
+// fault: payload-is-reformatted
 #[test]
 fn j21_the_payload_is_byte_for_byte_what_was_enqueued() {
     let scene = Scene::new();
@@ -98,6 +100,7 @@ fn j23_while_it_waits_a_job_shows_its_newest_error() {
     drop(running);
 }
 
+// fault: attempts-without-end
 #[test]
 fn j24_j41_the_last_attempt_that_fails_makes_it_dead_with_a_notice() {
     let scene = Scene::new();
@@ -157,6 +160,7 @@ fn e9_what_a_consumer_skips_is_marked_with_its_reason_and_does_not_run_again() {
     drop(running);
 }
 
+// fault: permanent-is-tried-again
 #[test]
 fn j50_a_definite_end_uses_no_further_attempt_and_a_veto_raises_no_alarm() {
     let scene = Scene::new();
@@ -178,6 +182,7 @@ fn j50_a_definite_end_uses_no_further_attempt_and_a_veto_raises_no_alarm() {
     drop(running);
 }
 
+// fault: postpone-uses-an-attempt
 #[test]
 fn e13_a_postponement_waits_and_uses_no_attempt() {
     let scene = Scene::new();
@@ -201,6 +206,7 @@ fn e13_a_postponement_waits_and_uses_no_attempt() {
 }
 
 // As an agent waits for the transcript of a voice message; its 45 s and 4 s are shorter here.
+// fault: postpone-at-once
 #[test]
 fn e27_a_consumer_that_waits_for_media_postpones_until_the_event_is_old_enough() {
     const AGE: Duration = Duration::from_millis(450);
@@ -281,6 +287,7 @@ fn e56_jobs_that_fail_in_every_way_cost_the_others_nothing() {
     drop(running);
 }
 
+// fault: unknown-kinds-are-taken
 #[test]
 fn e55_j42_r22_an_unknown_kind_is_left_and_told_of_until_somebody_has_code_for_it() {
     let scene = Scene::new();
@@ -349,6 +356,7 @@ fn an_undecodable_payload_ends_that_job_alone_and_shows_nothing_of_it() {
     drop(running);
 }
 
+// fault: ends-linger
 #[test]
 fn j49_a_backlog_is_drained_without_pauses_between_jobs() {
     let scene = Scene::new();

@@ -116,6 +116,7 @@ pub fn hold(file: &Path) {
     wait();
 }
 
+// fault: reap-ignores-the-gone
 #[test]
 fn e66_a_restarted_worker_takes_what_its_predecessor_held_at_once() {
     let dir = tempfile::tempdir().expect("a directory");

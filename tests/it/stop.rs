@@ -62,6 +62,7 @@ fn obedient(begun: &Arc<AtomicUsize>) -> Reactions {
     })
 }
 
+// fault: stop-is-a-failure
 #[test]
 fn j45_who_answers_the_signal_is_handed_back_without_using_an_attempt() {
     let scene = Scene::new();
@@ -96,6 +97,7 @@ fn e65_a_stop_waits_for_what_runs_and_starts_nothing_new() {
     );
 }
 
+// fault: stop-keeps-the-queue
 #[test]
 fn e65_what_nobody_had_started_is_handed_back_untried() {
     let scene = Scene::new();
@@ -127,6 +129,7 @@ fn e65_what_nobody_had_started_is_handed_back_untried() {
     scene.until_ended(201);
 }
 
+// fault: stop-frees-everything
 #[test]
 fn j46_who_ignores_the_signal_keeps_its_lease_and_may_still_finish() {
     let scene = Scene::new();

@@ -17,10 +17,16 @@ pub(crate) fn write() -> bool {
             ran.figures.iter().map(|(key, value)| format!("{key} {value}")).collect();
         figures += &format!("{}: {}\n", rig.name, said.join(", "));
     }
-    let (readme, kept) = (format!("{ROOT}/README.md"), format!("{ROOT}/{}", table::FIGURES));
+    std::fs::write(format!("{ROOT}/{}", table::FIGURES), figures).expect("written");
+    show()
+}
+
+/// Writes the README's table anew from the figures that are kept.
+pub(crate) fn show() -> bool {
+    let readme = format!("{ROOT}/README.md");
+    let figures = std::fs::read_to_string(format!("{ROOT}/{}", table::FIGURES)).expect("figures");
     let text = std::fs::read_to_string(&readme).expect("the README");
     let text = table::in_readme(&text, &figures).expect("the README has a place for the table");
-    std::fs::write(kept, &figures).expect("written");
     std::fs::write(readme, text).expect("written");
-    say("the figures and the README are written")
+    say("the README shows the figures")
 }

@@ -15,7 +15,7 @@ pub(crate) struct Rig {
     pub(crate) filter: &'static str,
 }
 
-pub(crate) const RIGS: [Rig; 5] = [
+pub(crate) const RIGS: [Rig; 7] = [
     Rig {
         name: "sim",
         shows: "whole engines of several processes in virtual time, disturbed at every step",
@@ -55,6 +55,22 @@ pub(crate) const RIGS: [Rig; 5] = [
         place: "tests/disk/faults.rs",
         target: &["--test", "disk"],
         filter: "faults::whatever",
+    },
+    Rig {
+        name: "kill",
+        shows: "real processes, killed and frozen at any moment, judged by the logs of others",
+        counts: "kills",
+        place: "tests/torture/kill.rs",
+        target: &["--test", "torture"],
+        filter: "kill::processes",
+    },
+    Rig {
+        name: "contention",
+        shows: "six writers, a reader, a backup and a frozen lock holder on one file",
+        counts: "seconds",
+        place: "tests/torture/contention.rs",
+        target: &["--test", "torture"],
+        filter: "contention::six",
     },
 ];
 

@@ -116,7 +116,8 @@ fn run(seed: u64) -> Report {
     world.report()
 }
 
-// fault: end-without-token
+// fault: end-without-token, receipt-is-forgotten, dead-is-silent, position-is-ahead
+// fault: host-rows-are-dropped, lane-does-not-go-on, no-lane-index
 #[test]
 fn whatever_happens_nothing_is_lost_done_twice_or_left() {
     let mut rig = Rig::new("sim", WORLDS);

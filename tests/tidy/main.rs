@@ -3,6 +3,7 @@
 //! fail proves nothing.
 
 mod bans;
+mod faults;
 mod layers;
 mod map;
 mod package;

@@ -4,6 +4,7 @@ pub(crate) mod provider;
 
 use super::*;
 
+// fault: letter-shows-its-body
 #[test]
 fn e78_a_letter_shows_neither_its_body_nor_its_recipient() {
     let key = SendKey(uuid::Uuid::from_u128(7));

@@ -50,6 +50,7 @@ fn a_lease_that_is_over_is_taken_back_at_the_next_look() {
 }
 
 // R2: nobody could write, the reaper included; it comes first.
+// fault: reaps-right-after-a-lock
 #[test]
 fn r2_after_a_time_in_which_nobody_could_write_a_holder_has_a_renewals_time_to_come_back() {
     for comes_back in [true, false] {

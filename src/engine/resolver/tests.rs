@@ -97,6 +97,7 @@ fn a_host_that_does_not_know_fails_or_panics_leaves_the_lookup() {
     }
 }
 
+// fault: lookup-is-asked-at-once
 #[test]
 fn e72_the_lookup_is_asked_after_its_settle_time_and_believed() {
     for (reply, expected) in
@@ -117,6 +118,7 @@ fn e72_the_lookup_is_asked_after_its_settle_time_and_believed() {
 
 // A connection that breaks early says nothing of the request: a proxy may have it, and it arrives
 // as late as one whose caller waited to the end.
+// fault: lookup-is-asked-at-once
 #[test]
 fn e72_settle_time_counts_from_when_the_call_would_have_timed_out_also_if_it_broke_early() {
     for (lasts, panics) in [(0, false), (3_000, false), (TIMEOUT, false), (3_000, true)] {
@@ -259,6 +261,7 @@ fn the_outside_is_asked_with_no_transaction_open_and_may_fail() {
 
 // R59: forty unknown sends of one outage, and after a while none is without a resolution or an
 // alert.
+// fault: unknown-is-silent
 #[test]
 fn r59_no_unknown_is_frozen_for_ever() {
     let w = World::new();

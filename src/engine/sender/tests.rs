@@ -62,6 +62,7 @@ fn hello(sender: &Sender<'_>) -> std::result::Result<Receipt, SendError> {
     sender.send("whatsapp", TO, "hello")
 }
 
+// fault: call-before-intent
 #[test]
 fn e70_the_intent_is_committed_before_the_call_and_no_transaction_is_open_during_it() {
     let shop = Shop::new(NEITHER);
@@ -118,6 +119,7 @@ fn a_run_that_says_something_else_hears_that_it_changed() {
     assert_eq!(json["key"], receipt.key().to_string());
 }
 
+// fault: unknown-is-failed, run-goes-on-after-unknown
 #[test]
 fn e73_a_lost_answer_is_unknown_and_so_is_every_later_send_of_the_run() {
     let shop = Shop::new(NEITHER);
@@ -199,6 +201,7 @@ fn nothing_of_a_refused_message_is_in_what_people_read() {
     shop.w.sound();
 }
 
+// fault: refusal-for-good-is-tried-again
 #[test]
 fn e74_e132_refusals_end_the_run_as_what_they_are_and_keep_their_number() {
     let shop = Shop::new(NEITHER);
@@ -245,6 +248,7 @@ fn retry_after_pauses_the_channel_and_uses_no_attempt() {
 
 // R58: what certainly did not leave is sent again by itself; with a new key, because nobody has the
 // old one.
+// fault: not-called-is-unknown
 #[test]
 fn r58_a_call_that_never_left_is_repeated_safely() {
     let shop = Shop::new(NEITHER);
@@ -283,6 +287,7 @@ fn a_veto_that_the_handler_swallows_stops_the_sends_of_the_run() {
     shop.w.sound();
 }
 
+// fault: no-address-is-called
 #[test]
 fn e82_no_address_is_dead_before_the_network() {
     let shop = Shop::new(NEITHER);
@@ -293,6 +298,7 @@ fn e82_no_address_is_dead_before_the_network() {
     shop.w.sound();
 }
 
+// fault: told-ends-are-failures
 #[test]
 fn e132_a_veto_a_cancel_and_a_give_up_are_no_failures() {
     let shop = Shop::new(NEITHER);
@@ -335,6 +341,7 @@ fn a_name_that_breaks_a_rule_is_the_handlers_mistake_and_uses_nothing() -> Resul
     Ok(())
 }
 
+// fault: intent-is-no-reason
 #[test]
 fn e71_e72_after_a_crash_at_any_point_of_the_call_one_message_is_out() {
     for (abilities, reply) in [

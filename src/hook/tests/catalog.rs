@@ -11,6 +11,7 @@ fn describe_dial(label: &str) -> Vec<Descriptor> {
     vec![Descriptor::of::<Dial>(label).sensitive("number").field("agent")]
 }
 
+// fault: hook-first-failure-hides
 #[test]
 fn j13_a_provider_that_fails_hides_nobody_else_and_is_reported() {
     let hooks = Hooks::default();
@@ -98,6 +99,7 @@ impl HookEvent for PriceListChanged {
 
 impl AfterEvent for PriceListChanged {}
 
+// fault: hook-empty-is-absent
 #[test]
 fn j14_a_platform_event_has_no_tenant_and_missing_values_are_empty_strings() {
     let event = PriceListChanged { currency: "EUR".to_owned(), valid_until: None, note: None };
@@ -117,6 +119,7 @@ fn j14_a_platform_event_has_no_tenant_and_missing_values_are_empty_strings() {
     assert_eq!(fields["currency"], "EUR");
 }
 
+// fault: hook-empty-is-absent
 #[test]
 fn j14_a_payload_of_any_shape_becomes_a_flat_map() {
     let payload = json!({
@@ -167,6 +170,7 @@ fn j14_an_event_that_is_no_json_says_so_and_hurts_nobody_else() {
     assert_eq!(heards.take(), ["by its type"]);
 }
 
+// fault: hook-unknown-is-not-counted
 #[test]
 fn j15_an_event_that_nobody_described_is_counted_by_default() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -181,6 +185,7 @@ fn j15_an_event_that_nobody_described_is_counted_by_default() {
     assert_eq!(hooks.unregistered(), BTreeMap::from([("call.ended", 2)]));
 }
 
+// fault: hook-strict-is-lax
 #[test]
 fn j15_an_event_that_nobody_described_is_refused_where_the_catalog_is_strict() {
     let (hooks, heards) = (Hooks::new(Unregistered::Refuse), Heards::default());

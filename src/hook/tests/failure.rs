@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::log::logged;
 use super::*;
 
+// fault: hook-failure-ends-it, hook-after-can-stop
 #[test]
 fn j2_a_listener_that_fails_or_panics_is_logged_by_name_and_the_others_run() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -40,6 +41,7 @@ fn j2_a_listener_without_a_name_is_logged_by_the_place_of_its_registration() {
     assert!(log[0].contains(&place), "{log:?}");
 }
 
+// fault: hook-asks-nobody
 #[test]
 fn j3_a_publish_cancelled_beforehand_reaches_nobody() {
     let (hooks, heards) = (Hooks::new(Unregistered::Count), Heards::default());
@@ -55,6 +57,7 @@ fn j3_a_publish_cancelled_beforehand_reaches_nobody() {
     assert!(hooks.unregistered().is_empty(), "what was not published is not counted");
 }
 
+// fault: hook-goes-on
 #[test]
 fn j4_a_publish_cancelled_by_the_first_of_three_listeners_does_not_reach_the_others() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -97,6 +100,7 @@ fn j4_before_an_event_too_and_a_cancellation_that_leaves_nobody_out_is_none() {
     assert_eq!(heards.take(), Vec::<String>::new());
 }
 
+// fault: hook-mandatory-is-optional
 #[test]
 fn j10_a_mandatory_listener_that_fails_refuses_and_the_others_still_run() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -124,6 +128,7 @@ fn j10_a_mandatory_listener_that_fails_refuses_and_the_others_still_run() {
     assert!(log[1].starts_with("ERROR") && log[1].contains("listener=\"second\""), "{log:?}");
 }
 
+// fault: hook-optional-is-mandatory
 #[test]
 fn j10_an_optional_listener_that_fails_is_logged_and_the_operation_allowed() {
     let hooks = Hooks::default();

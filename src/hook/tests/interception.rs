@@ -2,6 +2,7 @@
 
 use super::*;
 
+// fault: hook-cannot-be-stopped
 #[test]
 fn j6_who_stops_propagation_keeps_lower_listeners_out_and_the_publisher_sees_it() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -20,6 +21,7 @@ fn j6_who_stops_propagation_keeps_lower_listeners_out_and_the_publisher_sees_it(
     assert!(!dial.is_cancelled());
 }
 
+// fault: hook-forgets
 #[test]
 fn j7_a_value_in_the_shared_state_reaches_lower_listeners_and_the_publisher() {
     let hooks = Hooks::default();
@@ -47,6 +49,7 @@ fn j7_a_value_in_the_shared_state_reaches_lower_listeners_and_the_publisher() {
     assert!(!dial.has_state("missing"));
 }
 
+// fault: hook-stopped-is-forgotten
 #[test]
 fn j8_an_event_stopped_before_publish_reaches_nobody() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -62,6 +65,7 @@ fn j8_an_event_stopped_before_publish_reaches_nobody() {
 
 /// The types already forbid it (see the `compile_fail` examples of `Hooks::before` and `Guard`);
 /// what is left to a listener is to fail, and to listen before everything.
+// fault: hook-after-can-stop
 #[test]
 fn j9_nothing_that_a_listener_does_stops_a_plain_event() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -81,6 +85,7 @@ fn j9_nothing_that_a_listener_does_stops_a_plain_event() {
     assert_eq!(heards.take(), ["last"]);
 }
 
+// fault: hook-veto-is-lost
 #[test]
 fn a_veto_does_not_end_the_round_and_the_first_reason_stands() {
     let (hooks, heards) = (Hooks::default(), Heards::default());

@@ -38,6 +38,7 @@ fn endless() -> (Hooks, Heards) {
     (hooks, heards)
 }
 
+// fault: hook-without-end
 #[test]
 fn j11_publishing_without_end_is_an_error_at_the_limit() {
     let (hooks, heards) = endless();
@@ -50,6 +51,7 @@ fn j11_publishing_without_end_is_an_error_at_the_limit() {
     assert!(heard[1..].iter().all(|answer| answer == "ok"), "{heard:?}");
 }
 
+// fault: hook-depth-stays
 #[test]
 fn j11_the_depth_is_left_again_after_errors_and_panics() {
     let (hooks, heards) = endless();

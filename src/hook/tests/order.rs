@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+// fault: hook-lowest-first
 #[test]
 fn j1_the_higher_priority_runs_first_and_ties_as_registered_from_whatever_source() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -23,6 +24,7 @@ fn j1_the_higher_priority_runs_first_and_ties_as_registered_from_whatever_source
     );
 }
 
+// fault: hook-once-only
 #[test]
 fn j5_a_listener_registered_twice_runs_twice_and_is_removed_once_at_a_time() {
     let (hooks, heards) = (Hooks::default(), Heards::default());
@@ -39,6 +41,7 @@ fn j5_a_listener_registered_twice_runs_twice_and_is_removed_once_at_a_time() {
     assert_eq!(heards.take(), ["same"]);
 }
 
+// fault: hook-removed-at-once
 #[test]
 fn j12_a_running_publish_keeps_the_listeners_that_it_began_with() {
     let (hooks, heards) = (Hooks::default(), Heards::default());

@@ -90,6 +90,7 @@ mod tests {
     use super::*;
 
     // R58, R59: written out, so that a change of the rule is a change of this table.
+    // fault: gateway-timeout-is-a-refusal
     #[test]
     fn r58_r59_every_status_from_100_to_599_has_exactly_the_class_of_this_table() {
         use Class::{Accepted, Rejected, Unknown};
@@ -136,6 +137,7 @@ mod tests {
         }
     }
 
+    // fault: broken-reply-is-no-call
     #[test]
     fn r58_a_call_is_repeated_safely_only_if_nothing_left() {
         use CallPhase::{BeforeRequest, Connect, Dns, Reply, Request, Timeout, Tls};

@@ -8,6 +8,7 @@ fn nested(depth: usize) -> String {
     format!("{}{}", "[".repeat(depth), "]".repeat(depth))
 }
 
+// fault: nul-is-taken
 #[test]
 fn j18_nul_is_refused_in_each_of_its_forms_and_nothing_that_only_looks_like_it() {
     let refused =
@@ -21,6 +22,7 @@ fn j18_nul_is_refused_in_each_of_its_forms_and_nothing_that_only_looks_like_it()
     }
 }
 
+// fault: no-json-is-taken
 #[test]
 fn j18_what_is_not_json_is_refused() {
     for text in ["", "{", "{'a':1}", "nul", "[1,]", "\"a\nb\"", r#""\x""#, "1 2", "{\"a\" 1}"] {
@@ -28,6 +30,7 @@ fn j18_what_is_not_json_is_refused() {
     }
 }
 
+// fault: large-is-taken
 #[test]
 fn e6_what_is_too_large_is_refused_and_not_cut() {
     assert!(check_json("payload", "[1,2]", 5).is_ok());
@@ -35,6 +38,7 @@ fn e6_what_is_too_large_is_refused_and_not_cut() {
     assert!(error.to_string().contains("it was not cut"), "{error}");
 }
 
+// fault: depth-counts-texts
 #[test]
 fn j18_depth_is_counted_outside_of_texts_only() {
     assert!(check_json("payload", &nested(64), 1_000).is_ok());
@@ -63,6 +67,7 @@ fn one_line_is_the_first_line_that_says_something() {
     }
 }
 
+// fault: errors-are-whole
 #[test]
 fn j47_a_long_error_is_cut_on_a_character_boundary() {
     let line = one_line(&"ä".repeat(50_000));
@@ -72,6 +77,7 @@ fn j47_a_long_error_is_cut_on_a_character_boundary() {
     assert!(one_line(&"ä".repeat(300)).ends_with('ä'));
 }
 
+// fault: errors-show-the-payload
 #[test]
 fn r73_texts_and_long_numbers_of_the_payload_are_not_in_an_error() {
     let payload = r#"{"to":"+4915112345","body":"see you at eight","code":1234567,"n":42,"x":["deep secret"]}"#;

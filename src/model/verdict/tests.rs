@@ -220,6 +220,7 @@ fn told(verdict: &Verdict) -> String {
     }
 }
 
+// fault: loss-is-a-failure, cancel-beats-done, cancel-is-forgotten, done-before-evidence
 #[test]
 fn r23_every_end_in_every_situation_has_its_one_result() {
     for (name, _) in TABLE {
@@ -294,6 +295,7 @@ fn runs_until_over(end: &End, max_attempts: u32, blocking: Option<SendNo>) -> Op
     None
 }
 
+// fault: poison-for-ever
 #[test]
 fn e133_a_job_that_always_ends_badly_comes_to_an_end() {
     assert_eq!(runs_until_over(&end("lost"), 10, None), Some(4), "lost twice, then twice alone");

@@ -22,6 +22,7 @@ fn jobs(world: &World) -> i64 {
     world.one("SELECT count(*) FROM lanebox_job")
 }
 
+// fault: once-is-forgotten
 #[test]
 fn e25_the_same_source_in_two_orgs_is_two_jobs_and_again_it_is_the_first() {
     let world = World::new();
@@ -37,6 +38,7 @@ fn e25_the_same_source_in_two_orgs_is_two_jobs_and_again_it_is_the_first() {
     assert_eq!(world.accept(of("acme")), Enqueued::Existing(first.id()));
 }
 
+// fault: event-is-not-found, once-is-forgotten
 #[test]
 fn e24_a_job_once_for_an_event_names_it_as_its_cause_and_another_payload_is_a_conflict() {
     let world = World::new();
@@ -63,6 +65,7 @@ fn e24_a_job_once_for_an_event_names_it_as_its_cause_and_another_payload_is_a_co
     world.is_sound();
 }
 
+// fault: job-key-is-forgotten, key-ends-with-its-horizon
 #[test]
 fn j20_a_dedupe_key_answers_the_first_job_until_its_horizon_also_after_done() {
     let world = World::new();
@@ -80,6 +83,7 @@ fn j20_a_dedupe_key_answers_the_first_job_until_its_horizon_also_after_done() {
     assert_eq!(world.accept(keyed()), Enqueued::Existing(second.id()));
 }
 
+// fault: enqueue-commits
 #[test]
 fn e29_a_job_of_a_transaction_that_is_taken_back_does_not_exist() {
     let world = World::new();
@@ -92,6 +96,7 @@ fn e29_a_job_of_a_transaction_that_is_taken_back_does_not_exist() {
     world.is_sound();
 }
 
+// fault: no-savepoint
 #[test]
 fn e30_after_a_refused_duplicate_the_transaction_is_usable() {
     let world = World::new();
@@ -106,6 +111,7 @@ fn e30_after_a_refused_duplicate_the_transaction_is_usable() {
     world.is_sound();
 }
 
+// fault: ordinal-is-ignored
 #[test]
 fn e126_two_jobs_of_one_route_and_the_same_kind_of_two_consumers_all_run() {
     let world = World::new();
@@ -129,6 +135,7 @@ fn e126_two_jobs_of_one_route_and_the_same_kind_of_two_consumers_all_run() {
     assert_eq!(world.all::<String>("SELECT DISTINCT state FROM lanebox_job_state"), ["done"]);
 }
 
+// fault: enqueue-commits
 #[test]
 fn r38_a_key_whose_transaction_is_taken_back_is_free_for_the_next() {
     let world = World::new();
@@ -145,6 +152,7 @@ fn r38_a_key_whose_transaction_is_taken_back_is_free_for_the_next() {
     assert_eq!(jobs(&world), 1);
 }
 
+// fault: batch-keeps-its-half
 #[test]
 fn r38_a_batch_that_fails_half_way_stores_none_of_it() {
     let world = World::new();
@@ -157,6 +165,7 @@ fn r38_a_batch_that_fails_half_way_stores_none_of_it() {
     world.is_sound();
 }
 
+// fault: job-key-is-forgotten
 #[test]
 fn r39_two_handles_that_import_the_same_keys_make_each_job_once() {
     let world = World::unguarded();
@@ -175,6 +184,7 @@ fn r39_two_handles_that_import_the_same_keys_make_each_job_once() {
     world.is_sound();
 }
 
+// fault: blank-name-is-taken
 #[test]
 fn r36_a_lane_has_a_name_or_is_said_to_be_none() {
     let world = World::new();

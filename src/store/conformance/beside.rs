@@ -45,6 +45,7 @@ fn note() -> NewJob {
 }
 
 // What kills one engine kills those beside it: alone means alone in the process of the system.
+// fault: suspects-in-company
 #[test]
 fn e133_a_suspect_runs_with_nothing_beside_it_in_any_engine_of_its_process() {
     let world = World::new();
@@ -95,6 +96,7 @@ fn notices(world: &World) -> Vec<String> {
     world.all("SELECT kind || ' ' || cause || ' ' || state || ' ' || count FROM lanebox_notice ORDER BY id")
 }
 
+// fault: nobody-has-code-is-silent
 #[test]
 fn r22_a_kind_without_code_is_left_and_a_person_is_told_once_after_a_deploys_time() {
     let world = World::new();

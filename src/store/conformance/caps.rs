@@ -14,6 +14,7 @@ use crate::store::jobs::{Ask, Finish, Jobs, Round};
 use crate::store::processes::Processes;
 use crate::store::sqlite::SqliteStore;
 
+// fault: cap-of-file
 #[test]
 fn e35_with_5_of_8_running_exactly_3_of_10_are_taken() {
     for cap in [
@@ -33,6 +34,7 @@ fn e35_with_5_of_8_running_exactly_3_of_10_are_taken() {
     }
 }
 
+// fault: more-than-asked
 #[test]
 fn e38_no_more_are_taken_than_were_asked_for() {
     let world = World::new();
@@ -86,6 +88,7 @@ fn claimed_by_many(world: &World, other: &SqliteStore, cap: usize, seen: &Mutex<
     });
 }
 
+// fault: cap-of-file
 #[test]
 fn e15_e36_r24_many_claimers_take_each_job_once_inside_the_cap_and_one_of_a_contact() {
     let world = World::unguarded();
@@ -173,6 +176,7 @@ fn an_org_that_had_no_choice_is_still_owed_its_turn() {
     assert_eq!(counts, [50, 50], "of the capped kind");
 }
 
+// fault: first-org-first
 #[test]
 fn e20_a_poisonous_backlog_of_one_org_does_not_keep_another_waiting() {
     let world = World::unguarded();

@@ -28,6 +28,7 @@ fn no_second_look(world: &World) {
     world.store.on_writer(|conn| conn.authorizer(Some(hook))).expect("a hook");
 }
 
+// fault: blind-claim-fails
 #[test]
 fn e44_when_the_next_due_time_cannot_be_read_the_claim_stands_and_it_is_asked_again_soon() {
     let world = World::unguarded();
@@ -60,6 +61,7 @@ fn looks_at_the_schedule(world: &World, what: impl FnOnce()) -> usize {
     LOOKS.get() - before
 }
 
+// fault: due-is-asked-always
 #[test]
 fn e45_a_claim_that_got_all_it_wanted_does_not_ask_when_the_next_job_is_due() {
     let world = World::new();
@@ -80,6 +82,7 @@ fn e45_a_claim_that_got_all_it_wanted_does_not_ask_when_the_next_job_is_due() {
 }
 
 // J38: due times follow the wall clock by design, leases and places do not.
+// fault: lease-by-the-wall-clock
 #[test]
 fn j38_a_clock_that_steps_back_an_hour_extends_no_lease_for_ever_and_loses_no_due_job() {
     let world = World::new();

@@ -135,6 +135,7 @@ fn the_count_sees_a_walk() {
 }
 
 // R32, and 200,000 jobs behind one lane in the design.
+// fault: whole-line-is-ready
 #[test]
 fn r32_a_claim_beside_a_busy_lane_with_a_long_line_costs_what_it_costs_without() {
     let world = settled();
@@ -149,6 +150,7 @@ fn r32_a_claim_beside_a_busy_lane_with_a_long_line_costs_what_it_costs_without()
     world.is_sound();
 }
 
+// fault: claim-reads-history
 #[test]
 fn e39_50_000_jobs_that_have_ended_cost_a_claim_its_count_and_its_clock_nothing() {
     let world = settled();
@@ -170,6 +172,7 @@ fn e39_50_000_jobs_that_have_ended_cost_a_claim_its_count_and_its_clock_nothing(
     nothing_after.is_like(nothing);
 }
 
+// fault: claim-walks-all-kinds
 #[test]
 fn e127_a_capped_kind_with_a_backlog_costs_another_kind_nothing() {
     let world = settled();
@@ -181,6 +184,7 @@ fn e127_a_capped_kind_with_a_backlog_costs_another_kind_nothing() {
     claim_of_ten(&world).is_like(without);
 }
 
+// fault: claim-walks-all-kinds
 #[test]
 fn e127_a_paused_kind_with_a_backlog_costs_another_kind_nothing() {
     let world = settled();
@@ -190,6 +194,7 @@ fn e127_a_paused_kind_with_a_backlog_costs_another_kind_nothing() {
     claim_of_ten(&world).is_like(without);
 }
 
+// fault: claim-walks-all-kinds
 #[test]
 fn e127_a_kind_without_a_worker_here_costs_another_kind_nothing() {
     let world = settled();
@@ -200,6 +205,7 @@ fn e127_a_kind_without_a_worker_here_costs_another_kind_nothing() {
     assert_eq!(world.one::<usize>("SELECT count(*) FROM lanebox_ready WHERE kind = 3"), MANY);
 }
 
+// fault: first-org-first
 #[test]
 fn e128_an_org_with_100_000_urgent_jobs_does_not_hold_up_another() {
     let world = settled();

@@ -25,6 +25,7 @@ fn tokens(world: &World) -> Vec<i64> {
     )
 }
 
+// fault: claim-forgets-its-owner
 #[test]
 fn e37_a_claim_writes_attempt_owner_token_and_times_at_once() {
     let world = World::new();
@@ -38,7 +39,7 @@ fn e37_a_claim_writes_attempt_owner_token_and_times_at_once() {
     assert_eq!(world.one::<String>(row), expected);
 }
 
-// fault: token-restarts
+// fault: token-stays
 #[test]
 fn j26_j36_the_first_run_is_attempt_1_the_retry_2_and_each_has_a_greater_token() {
     let world = World::new();
@@ -56,6 +57,7 @@ fn j26_j36_the_first_run_is_attempt_1_the_retry_2_and_each_has_a_greater_token()
     assert!(all.windows(2).all(|two| two[0] < two[1]), "no token is given twice: {all:?}");
 }
 
+// fault: claimed-stays-ready
 #[test]
 fn j27_a_leased_job_is_nobody_elses() {
     let world = World::new();
@@ -65,6 +67,7 @@ fn j27_a_leased_job_is_nobody_elses() {
     assert_eq!(world.claim_as(other), []);
 }
 
+// fault: reap-at-the-instant
 #[test]
 fn j28_r44_at_the_instant_of_its_end_a_lease_holds_and_a_tick_later_it_does_not() {
     let world = World::new();
@@ -78,6 +81,7 @@ fn j28_r44_at_the_instant_of_its_end_a_lease_holds_and_a_tick_later_it_does_not(
     assert_eq!((lost[0].held, lost[0].ended.clone()), (held, Ended::Waits { due: world.now() }));
 }
 
+// fault: loss-is-a-failure
 #[test]
 fn e59_r23_a_lost_run_is_tried_again_and_uses_no_attempt() {
     let world = World::new();
@@ -94,6 +98,7 @@ fn e59_r23_a_lost_run_is_tried_again_and_uses_no_attempt() {
 }
 
 // R18: attempts are counted, losses are counted, and what kills its process twice alone ends.
+// fault: poison-for-ever
 #[test]
 fn e60_r18_a_job_that_is_lost_alone_twice_is_dead_with_a_notice_and_the_others_are_done() {
     let world = World::new();
@@ -125,6 +130,7 @@ fn e60_r18_a_job_that_is_lost_alone_twice_is_dead_with_a_notice_and_the_others_a
     world.is_sound();
 }
 
+// fault: once-is-twice
 #[test]
 fn e60_j29_a_job_that_must_not_be_started_twice_is_dead_when_it_is_lost() {
     let world = World::new();
@@ -139,6 +145,7 @@ fn e60_j29_a_job_that_must_not_be_started_twice_is_dead_when_it_is_lost() {
 }
 
 // A loss by reboot never counts as one of the two.
+// fault: reboot-accuses
 #[test]
 fn e60_a_reboot_kills_no_suspect() {
     let mut world = World::new();
@@ -156,6 +163,7 @@ fn e60_a_reboot_kills_no_suspect() {
     assert_eq!(world.state(job), "dead", "lost alone for the second time");
 }
 
+// fault: renew-writes-nothing
 #[test]
 fn e61_a_renewed_lease_is_not_taken_back() {
     let world = World::new();
@@ -168,6 +176,7 @@ fn e61_a_renewed_lease_is_not_taken_back() {
     }
 }
 
+// fault: renew-without-token
 #[test]
 fn e62_who_renews_after_a_loss_hears_it() {
     let world = World::new();
@@ -179,6 +188,7 @@ fn e62_who_renews_after_a_loss_hears_it() {
     assert_eq!(renewed(&world, held), Renewed::LeaseLost);
 }
 
+// fault: losses-have-no-history
 #[test]
 fn e63_the_history_keeps_the_loss_and_the_error_before_it() {
     let world = World::new();
@@ -192,6 +202,7 @@ fn e63_the_history_keeps_the_loss_and_the_error_before_it() {
     assert_eq!(history, ["failed: the network is down", lost]);
 }
 
+// fault: reap-counts-twice
 #[test]
 fn e64_r20_two_reapers_revive_each_job_once_and_write_one_notice() {
     let world = World::unguarded();
@@ -214,6 +225,7 @@ fn e64_r20_two_reapers_revive_each_job_once_and_write_one_notice() {
 }
 
 // More of them than one pass takes back.
+// fault: a-batch-hides-the-rest
 #[test]
 fn r21_lost_runs_that_cannot_be_written_hide_nobody_behind_them() {
     let world = World::unguarded();
@@ -227,6 +239,7 @@ fn r21_lost_runs_that_cannot_be_written_hide_nobody_behind_them() {
     world.is_sound();
 }
 
+// fault: reap-at-the-instant
 #[test]
 fn j30_reaping_touches_nothing_else_and_twice_nothing_more() {
     let world = World::new();
@@ -266,6 +279,7 @@ fn e66_the_leases_of_a_process_that_is_gone_come_back_at_once() {
 }
 
 // R19: what runs is found by its own lease, and a holder's row cannot go while anybody may look.
+// fault: reap-never
 #[test]
 fn r19_a_run_is_found_by_its_own_lease_and_the_row_of_its_holder_stays() {
     let world = World::new();
@@ -358,6 +372,7 @@ fn e54_a_stale_report_costs_its_pass_nothing() {
 }
 
 // Nobody could write the outcome: the lease runs out and the job is tried again.
+// fault: reap-never
 #[test]
 fn e57_an_outcome_that_was_never_written_revives_the_job() {
     let world = World::new();

@@ -18,6 +18,7 @@ fn drained(world: &World) -> Vec<JobNo> {
     }
 }
 
+// fault: newest-first
 #[test]
 fn e31_j31_r45_equal_priority_and_time_run_in_the_order_of_their_ids() {
     let world = World::new();
@@ -29,6 +30,7 @@ fn e31_j31_r45_equal_priority_and_time_run_in_the_order_of_their_ids() {
     assert_eq!(world.taken(20), beside);
 }
 
+// fault: newest-first
 #[test]
 fn e32_one_claim_takes_exactly_one_of_a_contact_and_the_better() {
     let world = World::new();
@@ -39,6 +41,7 @@ fn e32_one_claim_takes_exactly_one_of_a_contact_and_the_better() {
     assert_eq!(world.taken(10), [], "the lane is occupied");
 }
 
+// fault: no-lane-is-a-lane
 #[test]
 fn e33_jobs_without_a_lane_do_not_wait_for_one_another() {
     let world = World::new();
@@ -46,6 +49,7 @@ fn e33_jobs_without_a_lane_do_not_wait_for_one_another() {
     assert_eq!(world.taken(10), jobs);
 }
 
+// fault: early, not-at-its-instant
 #[test]
 fn e34_r44_what_is_not_due_is_not_claimed_and_at_its_instant_it_is() {
     let world = World::new();
@@ -56,6 +60,7 @@ fn e34_r44_what_is_not_due_is_not_claimed_and_at_its_instant_it_is() {
     assert_eq!(world.taken(1), [job]);
 }
 
+// fault: early
 #[test]
 fn j33_a_job_that_was_put_off_is_not_claimed() {
     let world = World::new();
@@ -67,6 +72,7 @@ fn j33_a_job_that_was_put_off_is_not_claimed() {
     assert_eq!(world.taken(1), [held.job]);
 }
 
+// fault: paused-org-runs, paused-file-runs
 #[test]
 fn e34_a_paused_lane_org_or_file_is_not_claimed_from() {
     let world = World::new();
@@ -86,6 +92,7 @@ fn e34_a_paused_lane_org_or_file_is_not_claimed_from() {
     assert_eq!(world.taken(1), [job]);
 }
 
+// fault: clock-orders-lanes
 #[test]
 fn e129_the_order_of_a_lane_does_not_follow_a_clock_that_steps_back() {
     let world = World::new();
@@ -100,6 +107,7 @@ fn e129_the_order_of_a_lane_does_not_follow_a_clock_that_steps_back() {
     assert_eq!(drained(&world), jobs);
 }
 
+// fault: handed-back-goes-last
 #[test]
 fn e129_a_job_handed_back_after_the_clock_stepped_back_keeps_its_place_in_its_lane() {
     let world = World::new();
@@ -111,6 +119,7 @@ fn e129_a_job_handed_back_after_the_clock_stepped_back_keeps_its_place_in_its_la
     assert_eq!(world.taken(1), [first]);
 }
 
+// fault: due-waits-for-a-claim
 #[test]
 fn e129_a_scheduled_job_comes_before_what_is_enqueued_a_millisecond_after_it_was_due() {
     let world = World::new();
@@ -121,6 +130,7 @@ fn e129_a_scheduled_job_comes_before_what_is_enqueued_a_millisecond_after_it_was
     assert_eq!(drained(&world), [scheduled, fresh]);
 }
 
+// fault: retry-overtaken
 #[test]
 fn r33_e52_nothing_overtakes_a_job_that_waits_to_be_tried_again() {
     let world = World::new();
@@ -134,6 +144,7 @@ fn r33_e52_nothing_overtakes_a_job_that_waits_to_be_tried_again() {
     assert_eq!(drained(&world), [urgent, jobs[0], jobs[1], jobs[2]]);
 }
 
+// fault: yields-keeps
 #[test]
 fn e52_a_kind_that_yields_lets_the_lane_go_on_in_between() {
     let world = World::new();
@@ -161,6 +172,7 @@ fn a_postponement_of_a_minute_keeps_the_lane_and_a_longer_one_gives_it_back() {
     }
 }
 
+// fault: a-busy-lane-ends-the-claim
 #[test]
 fn r32_a_lane_that_is_busy_holds_up_no_other() {
     let world = World::new();
@@ -172,6 +184,7 @@ fn r32_a_lane_that_is_busy_holds_up_no_other() {
 }
 
 // Trap 4 and R32: the belt costs the one candidate that it stops, never the batch, and says so.
+// fault: a-busy-lane-ends-the-claim
 #[test]
 fn j32_r32_a_second_occupant_is_left_out_and_the_next_job_is_taken_in_the_same_pass() {
     let world = World::unguarded();

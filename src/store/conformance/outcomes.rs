@@ -17,6 +17,7 @@ fn taken(world: &World, job: NewJob) -> Held {
     world.take()
 }
 
+// fault: retry-at-once
 #[test]
 fn e51_j23_a_failure_waits_keeps_the_newest_error_and_counts_one_attempt() {
     let world = World::new();
@@ -35,6 +36,8 @@ fn e51_j23_a_failure_waits_keeps_the_newest_error_and_counts_one_attempt() {
     assert_eq!(world.held(), []);
 }
 
+// J41
+// fault: attempts-without-end, dead-is-silent
 #[test]
 fn j22_j24_a_failure_on_the_last_attempt_is_dead_with_its_time_error_and_notice() {
     let world = World::new();
@@ -48,6 +51,7 @@ fn j22_j24_a_failure_on_the_last_attempt_is_dead_with_its_time_error_and_notice(
     world.is_sound();
 }
 
+// fault: veto-is-dead
 #[test]
 fn e53_j50_a_veto_is_cancelled_without_an_alarm_and_never_tried_again() {
     let world = World::new();
@@ -60,6 +64,7 @@ fn e53_j50_a_veto_is_cancelled_without_an_alarm_and_never_tried_again() {
     assert_eq!(world.taken(5), []);
 }
 
+// fault: skipped-job-has-no-reason
 #[test]
 fn e9_what_a_handler_skips_is_done_without_work_with_its_reason_and_never_runs_again() {
     let world = World::new();
@@ -75,6 +80,7 @@ fn e9_what_a_handler_skips_is_done_without_work_with_its_reason_and_never_runs_a
     world.is_sound();
 }
 
+// fault: permanent-is-tried-again
 #[test]
 fn j50_a_permanent_error_is_dead_at_once_whatever_attempts_are_left() {
     let world = World::new();
@@ -95,6 +101,7 @@ fn j47_an_error_of_100_kb_ends_its_job_and_its_notice_is_one_short_line() {
 }
 
 // What no attempt counts is bounded by itself, and its end is seen.
+// fault: postponed-for-ever
 #[test]
 fn e14_a_handler_that_postpones_for_ever_is_dead_and_told_of() {
     let world = World::new();
@@ -114,6 +121,7 @@ fn e14_a_handler_that_postpones_for_ever_is_dead_and_told_of() {
     world.is_sound();
 }
 
+// fault: unknown-kinds-are-taken
 #[test]
 fn e55_a_kind_without_a_worker_here_is_left_and_uses_no_attempt() {
     let world = World::new();
@@ -128,6 +136,7 @@ fn e55_a_kind_without_a_worker_here_is_left_and_uses_no_attempt() {
     assert_eq!(world.take().attempts, 1);
 }
 
+// fault: retry-at-once
 #[test]
 fn e56_a_job_that_fails_for_ever_keeps_nobody_else_waiting() {
     let world = World::new();
@@ -145,6 +154,7 @@ fn e56_a_job_that_fails_for_ever_keeps_nobody_else_waiting() {
 }
 
 // R27: a new series with its history; the handler runs, whatever it died of.
+// fault: requeue-keeps-counters
 #[test]
 fn r27_a_dead_job_that_is_started_again_runs_whatever_it_died_of() {
     let deaths: [fn(&World) -> Held; 4] = [
@@ -188,6 +198,7 @@ fn r27_a_dead_job_that_is_started_again_runs_whatever_it_died_of() {
     }
 }
 
+// fault: requeue-of-the-expired
 #[test]
 fn r27_a_dead_job_whose_expiry_has_passed_is_not_started_again_unseen() {
     let world = World::new();
@@ -204,6 +215,7 @@ fn r27_a_dead_job_whose_expiry_has_passed_is_not_started_again_unseen() {
     assert_eq!(world.requeue(held.job), Requeued::NotDead);
 }
 
+// fault: unique-is-forgotten
 #[test]
 fn j20_a_dead_job_whose_unique_key_is_another_live_jobs_is_not_started_again() {
     let world = World::new();
@@ -260,6 +272,7 @@ const EXITS: [Exit; 13] = [
 ];
 
 // R29: "busy" is what the rows say; nothing else has to be released.
+// fault: lane-does-not-go-on
 #[test]
 fn r29_whichever_way_its_holder_left_on_its_first_or_last_attempt_the_lane_is_served() {
     for (how, exit) in EXITS {
@@ -284,6 +297,7 @@ fn r29_whichever_way_its_holder_left_on_its_first_or_last_attempt_the_lane_is_se
 }
 
 // R34 in the store: what a death means for its lane is its kind's to say.
+// fault: death-does-not-stop, cascade-takes-later-ones
 #[test]
 fn a_death_lets_its_lane_go_on_stops_it_or_cancels_what_follows() {
     for (policy, states) in [
@@ -332,6 +346,7 @@ fn a_requeued_job_that_stopped_its_lane_comes_first_in_its_old_place() {
 }
 
 // R30: readiness is what the rows say, so nobody has to be woken in the right instant.
+// fault: lane-does-not-go-on
 #[test]
 fn r30_enqueues_that_race_with_ends_leave_no_lane_asleep() {
     let world = World::unguarded();
@@ -372,6 +387,7 @@ fn r30_enqueues_that_race_with_ends_leave_no_lane_asleep() {
 }
 
 // R44: one kind of time everywhere.
+// fault: times-are-texts
 #[test]
 fn r44_every_column_that_is_a_time_is_an_integer_of_a_strict_table() {
     let world = World::new();

@@ -21,7 +21,11 @@ const fn operations_per_file(seed: u64) -> usize {
     if seed.is_multiple_of(10) { 600 } else { 120 }
 }
 
-// fault: end-without-token
+// fault: end-without-token, loss-is-no-loss, retry-overtaken, attempts-without-end
+// fault: cap-and-one, org-cap, first-org-first, priority-is-ignored, expired-runs
+// fault: cancelled-keeps-its-lane, requeue-in-front, cascade-takes-later-ones
+// fault: lane-does-not-go-on, clock-orders-lanes, token-stays, reap-ignores-boots
+// fault: once-is-twice, job-key-is-forgotten
 #[test]
 fn the_file_is_always_what_the_reference_model_says() {
     let mut said = say::Rig::new("model", OPERATIONS);

@@ -69,6 +69,7 @@ fn all() -> Vec<(String, &'static str)> {
     changes.chain(jobs).chain(others).collect()
 }
 
+// fault: no-attempts-check
 #[test]
 fn r36_every_rule_of_the_job_tables_refuses_its_illegal_row() {
     let world = sound();

@@ -102,6 +102,7 @@ mod tests {
         (found.value.clone(), found.wrong.is_none())
     }
 
+    // fault: doctor-sees-no-file
     #[test]
     fn r10_the_doctor_sees_what_surrounds_the_file() {
         let dir = tempfile::tempdir().expect("a directory");

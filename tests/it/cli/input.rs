@@ -68,6 +68,7 @@ fn j18_a_payload_that_cannot_be_stored_is_refused_whole() {
 }
 
 // J16. Blank or illegal names, no attempts, priorities beyond their bounds.
+// fault: max-attempts-may-be-none
 #[test]
 fn j16_names_and_numbers_out_of_bounds_are_refused_before_anything_is_stored() {
     let cli = Cli::new();

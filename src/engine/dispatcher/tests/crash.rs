@@ -39,6 +39,7 @@ fn emit(scratch: &Scratch) {
 }
 
 // E18, E26, R63: abort at each statement; then exactly one job.
+// fault: dispatch-error-is-silent
 #[test]
 fn e18_e26_r63_an_error_at_any_statement_is_heard_and_leaves_nothing() {
     for step in STEPS {
@@ -67,6 +68,7 @@ fn e18_e26_r63_an_error_at_any_statement_is_heard_and_leaves_nothing() {
 }
 
 // E17, R63: the process dies with its routes run and nothing committed.
+// fault: position-moves-alone
 #[test]
 fn e17_r63_what_was_routed_and_not_committed_is_routed_again() {
     let scratch = Scratch::new();
@@ -91,6 +93,7 @@ fn e17_r63_what_was_routed_and_not_committed_is_routed_again() {
 // R43: failures at random in thousands of events, restarts between passes: each subscriber sees the
 // full set, and the jobs of a contact are made in the order of its events unless a delivery needed
 // another try.
+// fault: position-is-ahead
 #[test]
 fn r43_no_event_is_skipped_whatever_fails_and_whenever_it_restarts() {
     const EVENTS: i64 = 10_000;

@@ -44,6 +44,7 @@ fn run(path: &Path) -> bool {
     command.env(FILE, path).output().expect("it starts").status.success()
 }
 
+// fault: nobody-dies-in-a-route
 #[test]
 fn a_route_that_kills_every_process_ends_after_two_and_the_rest_goes_on() {
     let scratch = Scratch::new();

@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::consumer::Skip;
 
+// fault: position-is-ahead
 #[test]
 fn e3_an_event_is_pending_until_its_consumers_have_seen_it() {
     let scratch = Scratch::new();
@@ -16,6 +17,7 @@ fn e3_an_event_is_pending_until_its_consumers_have_seen_it() {
     assert_eq!(state(&scratch, 1), "pending", "its job waits");
 }
 
+// fault: pattern-matches-more
 #[test]
 fn e7_two_consumers_that_succeed_make_the_event_done() {
     let scratch = Scratch::new();
@@ -31,6 +33,7 @@ fn e7_two_consumers_that_succeed_make_the_event_done() {
     scratch.assert_sound();
 }
 
+// fault: failure-repeats-all
 #[test]
 fn e8_one_that_fails_first_makes_nobody_else_run_again() {
     let scratch = Scratch::new();
@@ -60,6 +63,7 @@ fn e8_one_that_fails_first_makes_nobody_else_run_again() {
 #[error("refused")]
 struct Refusal(#[source] Skip);
 
+// fault: skip-has-no-reason
 #[test]
 fn e9_a_skip_is_marked_with_its_reason_and_never_runs_again() {
     let scratch = Scratch::new();
@@ -86,6 +90,7 @@ fn e9_a_skip_is_marked_with_its_reason_and_never_runs_again() {
     scratch.assert_sound();
 }
 
+// fault: delivery-never-dies
 #[test]
 fn e12_a_dead_delivery_leaves_the_other_its_own_attempts() {
     let scratch = Scratch::new();
@@ -116,6 +121,7 @@ fn e12_a_dead_delivery_leaves_the_other_its_own_attempts() {
     scratch.assert_sound();
 }
 
+// fault: consumer-begins-at-the-beginning
 #[test]
 fn e19_a_consumer_that_comes_later_gets_no_old_events() {
     let scratch = Scratch::new();
@@ -129,6 +135,7 @@ fn e19_a_consumer_that_comes_later_gets_no_old_events() {
     assert_eq!(deliveries(&scratch), ["a 1 job", "a 2 job", "a 3 job", "b 3 job"]);
 }
 
+// fault: stale-look-is-written
 #[test]
 fn e23_e24_one_event_is_one_job_however_often_it_is_drained() {
     let scratch = Scratch::new();
@@ -149,6 +156,7 @@ fn e23_e24_one_event_is_one_job_however_often_it_is_drained() {
 
 // E26: the job is there, the delivery is not, as no transaction of ours leaves it: the same job is
 // found.
+// fault: delivery-makes-a-twin
 #[test]
 fn e26_a_job_of_this_delivery_that_exists_is_not_made_twice() {
     let scratch = Scratch::new();
@@ -162,6 +170,7 @@ fn e26_a_job_of_this_delivery_that_exists_is_not_made_twice() {
     scratch.assert_sound();
 }
 
+// fault: org-is-lost
 #[test]
 fn e25_j14_the_same_source_id_in_two_orgs_is_two_jobs_each_in_its_org() {
     let scratch = Scratch::new();
@@ -175,6 +184,7 @@ fn e25_j14_the_same_source_id_in_two_orgs_is_two_jobs_each_in_its_org() {
     scratch.assert_sound();
 }
 
+// fault: org-is-lost
 #[test]
 fn a_route_may_name_another_org_and_its_jobs_keep_what_it_says() {
     let scratch = Scratch::new();
@@ -191,6 +201,7 @@ fn a_route_may_name_another_org_and_its_jobs_keep_what_it_says() {
     assert_eq!(scratch.one::<String>(row), "globex desk +49 7 3 {\"of\":1}");
 }
 
+// fault: one-job-of-a-route, jobs-of-a-route-share-a-number
 #[test]
 fn e126_every_job_of_every_route_runs() {
     let scratch = Scratch::new();

@@ -35,6 +35,7 @@ fn by_default_a_consumer_has_a_lane_of_its_own_per_subject() {
     assert_eq!(events, [Some(1), Some(1), Some(3), Some(3), Some(4), Some(4)]);
 }
 
+// fault: consumers-share-a-lane
 #[test]
 fn e124_a_consumer_in_a_long_backoff_holds_up_nobody_elses_work_for_the_contact() {
     let scratch = Scratch::new();

@@ -7,6 +7,7 @@ fn start(scratch: &Scratch) -> Process {
     Process::start(scratch, vec![route("drain", "*", one_turn), consume("a", "a.*")])
 }
 
+// fault: stale-look-is-written
 #[test]
 fn e15_two_that_look_at_the_same_time_create_nothing_twice() {
     let scratch = Scratch::new();
@@ -25,6 +26,7 @@ fn e15_two_that_look_at_the_same_time_create_nothing_twice() {
     scratch.assert_sound();
 }
 
+// fault: stale-look-is-written
 #[test]
 fn e15_who_looked_further_than_the_one_that_came_first_drops_all_of_it() {
     let scratch = Scratch::new();

@@ -11,6 +11,7 @@ fn next_at(scratch: &Scratch) -> i64 {
     scratch.one("SELECT next_at FROM lanebox_event_state WHERE seq = 1")
 }
 
+// fault: delivery-does-not-wait, delivery-never-dies
 #[test]
 fn e10_e11_a_failure_waits_by_the_backoff_and_the_last_one_is_dead_and_told() {
     let scratch = Scratch::new();
@@ -56,6 +57,7 @@ impl Process {
 }
 
 // E14: nothing retries for ever.
+// fault: delivery-never-dies
 #[test]
 fn e14_what_fails_for_ever_ends_within_its_attempts() {
     let scratch = Scratch::new();
@@ -76,6 +78,7 @@ fn e14_what_fails_for_ever_ends_within_its_attempts() {
     scratch.assert_sound();
 }
 
+// fault: panic-kills-the-worker
 #[test]
 fn a_panic_is_a_failure_like_any_other() {
     let scratch = Scratch::new();
@@ -107,6 +110,7 @@ fn what_is_kept_of_an_error_tells_neither_body_nor_contact() {
 }
 
 // E13, for a consume handler: its delivery is a job, and a postponement costs no attempt.
+// fault: postpone-uses-an-attempt
 #[test]
 fn e13_a_consume_handler_that_postpones_waits_until_then_with_its_attempts() {
     let scratch = Scratch::new();
@@ -124,6 +128,7 @@ fn e13_a_consume_handler_that_postpones_waits_until_then_with_its_attempts() {
     assert_eq!((again.id, again.held.attempts), (claimed.id, 1));
 }
 
+// fault: half-of-the-jobs
 #[test]
 fn a_job_that_cannot_be_accepted_fails_its_own_delivery_and_leaves_no_half() {
     let scratch = Scratch::new();
@@ -174,6 +179,7 @@ fn jobs_whose_time_has_passed_are_left_out() {
 }
 
 // E15, E16: another process looked before this one ran it.
+// fault: retry-is-taken-twice
 #[test]
 fn e15_e16_a_look_that_is_out_of_date_runs_nothing() {
     let scratch = Scratch::new();
@@ -234,6 +240,7 @@ fn e15_e16_what_was_made_for_another_attempt_or_mark_is_not_written() {
     }
 }
 
+// fault: delivery-does-not-wait
 #[test]
 fn e20_a_thousand_poison_events_of_one_org_hold_up_nobody() {
     let scratch = Scratch::new();

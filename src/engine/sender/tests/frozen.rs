@@ -38,6 +38,7 @@ fn trap_11_a_thread_that_stood_still_since_the_intent_does_not_call() {
     shop.w.sound();
 }
 
+// fault: late-call
 #[test]
 fn a_resend_that_stood_still_stays_unknown_because_its_first_call_may_have_gone_out() {
     let shop = Shop::new(DEDUPE);
@@ -70,6 +71,7 @@ fn frozen_in_its_call(shop: &Shop, then: Reply) -> Result<crate::Receipt, SendEr
     answer
 }
 
+// fault: fact-needs-a-lease
 #[test]
 fn r16_a_fact_of_a_lost_lease_is_recorded_and_the_next_run_sends_nothing() {
     let shop = Shop::new(NEITHER);
@@ -94,6 +96,7 @@ fn trap_7_a_refusal_of_a_lost_lease_leaves_no_needless_unknown() {
     shop.w.sound();
 }
 
+// fault: deaf-run-begins
 #[test]
 fn r26_a_run_whose_lease_is_lost_sends_nothing_more() {
     let shop = Shop::new(LOOKUP);
@@ -112,6 +115,7 @@ fn r26_a_run_whose_lease_is_lost_sends_nothing_more() {
 }
 
 // The handler does not listen: its kind's time is over, and its retry will send.
+// fault: deaf-run-begins
 #[test]
 fn r26_a_run_over_its_time_sends_nothing_more_although_its_lease_still_holds() {
     let shop = Shop::new(LOOKUP);
@@ -133,6 +137,7 @@ fn r26_a_run_over_its_time_sends_nothing_more_although_its_lease_still_holds() {
 }
 
 // The last look: between the intent and the call somebody told the run to stop.
+// fault: deaf-call
 #[test]
 fn r26_whoever_is_told_to_stop_after_the_intent_does_not_call() {
     for (why, ended) in

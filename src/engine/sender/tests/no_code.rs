@@ -2,6 +2,7 @@
 
 use super::*;
 
+// fault: no-code-is-dead
 #[test]
 fn e82_a_channel_without_code_here_keeps_the_job_queued() {
     let shop = Shop::new(NEITHER);
@@ -16,6 +17,7 @@ fn e82_a_channel_without_code_here_keeps_the_job_queued() {
     shop.w.sound();
 }
 
+// fault: no-code-is-silent
 #[test]
 fn e82_a_person_is_told_once_of_a_channel_that_nobody_has_code_for_after_a_deploys_time() {
     let shop = Shop::new(NEITHER);

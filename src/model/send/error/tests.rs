@@ -90,6 +90,7 @@ fn answers() -> Vec<(SendError, Told)> {
     ]
 }
 
+// fault: told-ends-are-failures
 #[test]
 fn e132_each_answer_ends_the_run_as_what_it_is() {
     for (answer, told) in answers() {
@@ -98,6 +99,7 @@ fn e132_each_answer_ends_the_run_as_what_it_is() {
     }
 }
 
+// fault: told-ends-are-failures
 #[test]
 fn e132_also_inside_an_error_of_the_hosts_own() {
     for (answer, told) in answers() {
@@ -129,6 +131,7 @@ fn an_error_of_the_hosts_alone_is_not_ours() {
     assert_eq!(end_of(&nested, 7), None);
 }
 
+// fault: store-error-has-no-cause
 #[test]
 fn r75_a_store_error_stays_the_root_of_the_chain() {
     let full = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(13), None);

@@ -33,6 +33,7 @@ fn after(n: u32, after: After) -> Next<'static> {
     Next::Try { n, after: Some(after) }
 }
 
+// fault: give-up-is-tried, receipt-is-forgotten, blind-resend
 #[test]
 fn e77_the_state_of_the_last_try_decides() {
     use TryState::{

@@ -13,6 +13,7 @@ fn number(conn: &Connection, pragma: &str) -> i64 {
     conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).expect("a pragma")
 }
 
+// fault: old-sqlite-is-taken
 #[test]
 fn r9_an_old_sqlite_is_refused() {
     for version in [3_006_000, 3_040_001, 3_051_002, 3_052_000] {
@@ -24,6 +25,7 @@ fn r9_an_old_sqlite_is_refused() {
     }
 }
 
+// fault: connections-begin-at-normal
 #[test]
 fn r13_every_connection_is_at_full_and_says_so() {
     let dir = tempfile::tempdir().expect("a directory");

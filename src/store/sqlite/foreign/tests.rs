@@ -25,6 +25,7 @@ fn refused(sql: &str) -> String {
     why
 }
 
+// fault: foreign-index-is-taken
 #[test]
 fn triggers_and_indexes_on_our_tables_are_refused_by_name() {
     let why = refused(
@@ -41,6 +42,7 @@ fn triggers_and_indexes_on_our_tables_are_refused_by_name() {
     assert!(why.contains("trigger spy on lanebox_job_state"), "{why}");
 }
 
+// fault: changed-index-is-taken
 #[test]
 fn e40_an_index_of_our_name_that_is_another_is_refused() {
     let why = refused(
@@ -59,6 +61,7 @@ fn changed_tables_are_refused() {
     assert!(why.contains("table lanebox_extra is not Lanebox's"), "{why}");
 }
 
+// fault: missing-table-is-taken
 #[test]
 fn e116_a_missing_table_is_named() {
     let why = refused("DROP TABLE lanebox_step");

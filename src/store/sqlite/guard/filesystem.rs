@@ -208,6 +208,7 @@ mod tests {
         found.refuse(path, true).expect("allowed");
     }
 
+    // fault: mounted-file-is-taken
     #[test]
     fn r11_a_file_mounted_without_its_directory_is_refused() {
         let lone = refuse_lone_mount(Path::new("/app/queue.db"), MOUNTS).expect_err("refused");

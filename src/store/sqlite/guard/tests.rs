@@ -44,6 +44,7 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
+// fault: memory-is-taken
 #[test]
 fn r4_a_database_in_memory_is_refused() {
     refused(Path::new(":memory:"), "in memory is lost");
@@ -112,12 +113,14 @@ fn foreign(dir: &Path) -> PathBuf {
     }
 }
 
+// fault: owner-is-not-asked
 #[test]
 fn r10_a_file_of_another_user_is_refused_root_included() {
     let dir = directory();
     refused(&foreign(dir.path()), "belongs to user");
 }
 
+// fault: owner-is-not-asked
 #[test]
 fn r10_side_files_of_another_user_are_refused() {
     if !rustix::process::geteuid().is_root() {
@@ -199,6 +202,7 @@ fn a_damaged_header_stays_as_it_is() {
     assert_eq!(fs::read(&path).expect("read"), bytes);
 }
 
+// fault: moved-file-is-written
 #[test]
 fn r8_a_replaced_file_is_seen() {
     let dir = directory();

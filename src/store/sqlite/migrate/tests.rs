@@ -21,6 +21,7 @@ fn made() -> (tempfile::TempDir, std::path::PathBuf, Connection) {
     (dir, path, conn)
 }
 
+// fault: newer-schema-is-taken
 #[test]
 fn r15_a_newer_schema_is_refused_with_its_version_pair() {
     let (_dir, path, conn) = made();

@@ -37,6 +37,7 @@ impl Bench {
     }
 }
 
+// fault: reap-is-blind
 #[test]
 fn e66_whoever_ended_without_a_word_is_found_once() {
     let bench = Bench::new();

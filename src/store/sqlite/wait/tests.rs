@@ -87,6 +87,7 @@ fn waits<T>(who: &ScopedJoinHandle<'_, T>, clock: &Impatient) {
     }
 }
 
+// fault: busy-at-once
 #[test]
 fn r14_opening_a_file_that_is_held_goes_on_when_it_is_let_go() {
     for (what, sql) in HELD {
@@ -117,6 +118,7 @@ fn r14_opening_a_file_that_is_never_let_go_is_busy() {
     }
 }
 
+// fault: busy-at-once
 #[test]
 fn r3_an_engine_that_starts_on_a_file_that_is_held_waits_for_its_turn() {
     let (_dir, path) = file();

@@ -97,6 +97,7 @@ fn a_good_fact_is_recorded_with_the_hosts_row_under_every_clause() {
 }
 
 // E119: REPLACE resolves conflicts by deleting rows; no event may go that way.
+// fault: replace-takes-the-first
 #[test]
 fn e119_a_known_key_leaves_the_first_event_untouched_under_every_clause() {
     let scratch = Scratch::new();
@@ -120,6 +121,7 @@ fn e119_a_known_key_leaves_the_first_event_untouched_under_every_clause() {
 }
 
 // E120: never a host row without its fact.
+// fault: bad-facts-are-ignored
 #[test]
 fn e120_a_bad_fact_refuses_the_hosts_row_under_every_clause() {
     let big = "printf('{\"a\":\"%1048576s\"}', 'x')";
@@ -148,6 +150,7 @@ fn e120_a_bad_fact_refuses_the_hosts_row_under_every_clause() {
     });
 }
 
+// fault: foreign-conflict-is-taken
 #[test]
 fn e121_a_true_duplicate_does_not_abort_the_hosts_write_and_another_payload_does() {
     let emit = "INSERT INTO lanebox_event(org, name, dedupe_key, payload) VALUES ('acme', 'deal.won', 'k1', '{\"n\":1}')";
@@ -171,6 +174,7 @@ fn e121_a_true_duplicate_does_not_abort_the_hosts_write_and_another_payload_does
     });
 }
 
+// fault: given-seq-is-taken
 #[test]
 fn e122_a_given_seq_is_refused_and_later_publishes_still_work() {
     let scratch = Scratch::new();
@@ -308,6 +312,7 @@ fn a_publish_of_the_key_of_a_foreign_event_with_an_id_of_its_own_is_a_duplicate(
 
 // The body of the first event is gone, its key is not: the guard cannot see the repetition,
 // adoption does.
+// fault: foreign-key-is-forgotten, foreign-conflict-is-silent
 #[test]
 fn a_duplicate_found_at_adoption_is_kept_and_delivered_to_nobody() {
     let scratch = Scratch::new();
@@ -373,6 +378,7 @@ fn a_deeply_nested_foreign_payload_reaches_the_handler_and_is_an_error_there() {
 
 // E123: the emission's own commit may be lost in a power cut; whatever Lanebox does because of it
 // is in a later commit of a connection at FULL, which cannot be kept without it (one WAL).
+// fault: normal-on-the-writer
 #[test]
 fn e123_nothing_comes_of_a_foreign_event_before_a_full_commit_follows_it() {
     let scratch = Scratch::with(crate::Durability::Full);

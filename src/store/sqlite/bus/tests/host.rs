@@ -31,6 +31,7 @@ fn seen(scratch: &Scratch) -> (String, i64, i64) {
 }
 
 // R41: abort after each statement; the job exists if and only if the deal's row changed.
+// fault: enqueue-commits
 #[test]
 fn e1_e29_r41_state_fact_and_job_appear_together_or_not_at_all() {
     let scratch = Scratch::new();
@@ -60,6 +61,7 @@ fn e1_e29_r41_state_fact_and_job_appear_together_or_not_at_all() {
     scratch.assert_sound();
 }
 
+// fault: host-error-is-committed
 #[test]
 fn e1_the_same_on_the_writer_of_the_handle() {
     let scratch = Scratch::new();
@@ -139,6 +141,7 @@ fn what_would_make_it_unsafe_is_refused_before_anything_is_written() {
     assert_eq!(elsewhere.one::<i64>(count), 0);
 }
 
+// fault: read-first-is-taken
 #[test]
 fn r1_a_deferred_transaction_that_has_read_is_refused_also_when_nobody_else_writes() {
     let scratch = Scratch::new();

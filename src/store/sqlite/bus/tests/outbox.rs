@@ -97,6 +97,7 @@ fn any_other_end_and_a_lost_lease_record_nothing() {
     assert!(runs.events().is_empty());
 }
 
+// fault: half-an-end
 #[test]
 fn facts_that_cannot_be_recorded_fail_their_own_run_and_nothing_of_it_is_done() {
     let runs = Runs::of(3, 0);

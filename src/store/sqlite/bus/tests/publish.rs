@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::event::MAX_PAYLOAD;
 
+// fault: names-are-not-checked
 #[test]
 fn e2_a_name_is_dotted_lower_case() {
     let scratch = Scratch::new();
@@ -24,6 +25,7 @@ fn e2_a_name_is_dotted_lower_case() {
     assert_eq!(scratch.one::<i64>("SELECT count(*) FROM lanebox_event"), 1);
 }
 
+// fault: event-time-is-now
 #[test]
 fn e3_an_event_is_kept_byte_for_byte_with_its_times() {
     let scratch = Scratch::new();
@@ -45,6 +47,7 @@ fn e3_an_event_is_kept_byte_for_byte_with_its_times() {
     assert_eq!(scratch.one::<String>(columns), "message wamid.1 +4915112345");
 }
 
+// fault: key-is-forgotten
 #[test]
 fn e4_one_fact_per_key_whatever_repeats_it() {
     let scratch = Scratch::new();
@@ -60,6 +63,7 @@ fn e4_one_fact_per_key_whatever_repeats_it() {
     scratch.assert_sound();
 }
 
+// fault: bulk-keeps-its-half
 #[test]
 fn e5_a_bulk_move_is_one_event_per_entity_and_all_or_none() {
     let scratch = Scratch::new();
@@ -75,6 +79,7 @@ fn e5_a_bulk_move_is_one_event_per_entity_and_all_or_none() {
     assert_eq!(scratch.one::<i64>("SELECT count(*) FROM lanebox_event"), 50);
 }
 
+// fault: large-is-taken
 #[test]
 fn e6_a_payload_over_the_bound_is_refused_and_not_cut() {
     let scratch = Scratch::new();
@@ -104,6 +109,7 @@ fn what_is_no_json_object_is_refused() {
 }
 
 // R60: the answer to a publish was lost.
+// fault: conflict-is-a-duplicate, key-is-forgotten
 #[test]
 fn r60_the_same_call_again_gets_the_same_answer_and_another_body_is_a_conflict() {
     let scratch = Scratch::new();
@@ -122,6 +128,7 @@ fn r60_the_same_call_again_gets_the_same_answer_and_another_body_is_a_conflict()
     assert_eq!(scratch.one::<i64>("SELECT count(*) FROM lanebox_event"), 1);
 }
 
+// fault: key-is-forgotten
 #[test]
 fn r60_a_key_outlives_the_body_of_its_event() {
     let scratch = Scratch::new();
@@ -149,6 +156,7 @@ fn a_key_that_is_used_is_remembered_longer_and_written_at_most_daily() {
 }
 
 // R62: a provider delivers the same webhook twice at the same second.
+// fault: key-is-forgotten
 #[test]
 fn r62_sixteen_parallel_posts_of_one_id_are_one_event() {
     let scratch = Scratch::new();

@@ -23,6 +23,7 @@ fn position(scratch: &Scratch, key: &str) -> i64 {
     scratch.one(&format!("SELECT position FROM lanebox_consumer WHERE key = '{key}'"))
 }
 
+// fault: older-version-wins
 #[test]
 fn every_answer_is_a_value() {
     let scratch = Scratch::new();
@@ -82,6 +83,7 @@ fn what_is_no_consumer_is_refused() {
 }
 
 // E19, seen from where a consumer begins.
+// fault: consumer-begins-at-the-beginning
 #[test]
 fn e19_a_consumer_begins_now_unless_it_says_otherwise() {
     let scratch = Scratch::new();

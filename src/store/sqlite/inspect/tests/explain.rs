@@ -39,6 +39,7 @@ fn a_job_that_can_be_claimed_waits_for_a_worker_or_a_pause_or_a_cap() {
     }
 }
 
+// fault: no-worker-is-not-said
 #[test]
 fn e55_a_job_of_a_kind_without_code_is_said_to_have_no_worker() {
     let file = File::new();

@@ -77,6 +77,7 @@ fn queries() -> Vec<String> {
     scanned::texts().into_iter().collect()
 }
 
+// fault: page-skips-one
 #[test]
 fn r74_the_dead_are_listed_in_stretches_without_a_gap() {
     let (file, _) = with_sends();

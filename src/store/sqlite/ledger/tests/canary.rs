@@ -19,6 +19,7 @@ fn letter(w: &World, slot: Slot, abilities: crate::Abilities) -> Intent {
     }
 }
 
+// fault: body-is-kept
 #[test]
 fn e78_neither_body_nor_recipient_is_anywhere_in_the_file() {
     let w = World::new();

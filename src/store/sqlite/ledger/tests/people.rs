@@ -21,6 +21,7 @@ fn audit(w: &World) -> Vec<String> {
     rows.collect::<Result<_, _>>().expect("texts")
 }
 
+// fault: word-is-taken-twice
 #[test]
 fn e131_each_of_the_three_buttons_does_what_it_says_once() {
     for (word, verb) in
@@ -39,6 +40,7 @@ fn e131_each_of_the_three_buttons_does_what_it_says_once() {
 }
 
 // E131: the receipt of a person's word has no id of the provider's.
+// fault: sent-word-calls
 #[test]
 fn e131_marked_as_sent_the_job_goes_on_without_a_call() {
     let w = World::new();
@@ -73,6 +75,7 @@ fn e131_sent_again_by_a_person_a_new_key_goes_out_and_the_old_one_may_still_show
 }
 
 // R66: a resend from each state, and a double click is one attempt.
+// fault: second-click-counts
 #[test]
 fn r66_an_order_is_taken_only_from_settled_states_and_a_double_click_is_one() {
     let w = World::new();
@@ -261,6 +264,7 @@ fn consent_and_channels_are_changed_inside_the_hosts_own_transaction_or_not_at_a
     assert_eq!(audit(&w), ["ann channel.down channel 1"]);
 }
 
+// fault: consent-is-not-asked
 #[test]
 fn consent_is_of_one_recipient_one_channel_and_one_org() {
     let w = World::new();

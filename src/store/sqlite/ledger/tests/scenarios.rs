@@ -6,7 +6,7 @@ use crate::model::send::{ChannelState, Slot};
 use crate::model::verdict::End;
 use crate::store::jobs::{Cancelled, Ended, Jobs};
 use crate::store::ledger::tests::world::{
-    BOTH, DEDUPE, LEASE, LOOKUP, NEITHER, PATIENCE, SETTLE, TIMEOUT, World,
+    BOTH, DEDUPE, LEASE, LOOKUP, NEITHER, PATIENCE, TIMEOUT, World,
 };
 use crate::store::ledger::{
     Accepted, Begun, ChannelChange, Intent, Ledger, LookedAnswer, NotSent, Rejected, Rejection,
@@ -34,6 +34,7 @@ fn sends(w: &World) -> i64 {
     w.ask("SELECT count(*) FROM lanebox_send")
 }
 
+// fault: receipt-is-not-kept
 #[test]
 fn e70_the_intent_is_on_the_file_before_the_call_and_the_receipt_after_it() {
     let w = World::new();
@@ -49,6 +50,7 @@ fn e70_the_intent_is_on_the_file_before_the_call_and_the_receipt_after_it() {
     w.sound();
 }
 
+// fault: receipt-is-forgotten
 #[test]
 fn a_later_run_gets_the_receipt_and_nothing_is_intended() {
     let w = World::new();
@@ -80,6 +82,7 @@ fn e71_a_crash_before_the_call_leads_to_one_call_with_the_same_key_where_the_pro
     w.sound();
 }
 
+// fault: accept-wakes-nobody
 #[test]
 fn e72_a_crash_after_the_accept_is_settled_by_its_echo_without_a_second_call() {
     let mut w = World::new();
@@ -94,6 +97,7 @@ fn e72_a_crash_after_the_accept_is_settled_by_its_echo_without_a_second_call() {
     w.sound();
 }
 
+// fault: blind-resend
 #[test]
 fn e73_a_timeout_is_unknown_not_failed() {
     let w = World::new();
@@ -107,6 +111,7 @@ fn e73_a_timeout_is_unknown_not_failed() {
     w.sound();
 }
 
+// fault: retry-keeps-the-key
 #[test]
 fn e74_a_refusal_is_a_rejection_and_a_retry_is_a_new_try_with_a_new_key() {
     let w = World::new();
@@ -124,6 +129,7 @@ fn e74_a_refusal_is_a_rejection_and_a_retry_is_a_new_try_with_a_new_key() {
     w.sound();
 }
 
+// fault: gate-uses-a-number
 #[test]
 fn e76_a_gate_that_refuses_or_waits_writes_nothing_and_uses_no_number() {
     let w = World::new();
@@ -149,6 +155,7 @@ fn e76_a_gate_that_refuses_or_waits_writes_nothing_and_uses_no_number() {
     w.sound();
 }
 
+// fault: other-body-is-sent
 #[test]
 fn e77_another_body_after_the_accept_is_recorded_once_and_not_sent() {
     let w = World::new();
@@ -181,6 +188,7 @@ fn e77_another_body_is_refused_while_unknown_and_sent_after_a_rejection() {
     w.sound();
 }
 
+// fault: blind-resend
 #[test]
 fn e79_two_workers_for_one_job_and_only_one_call() {
     let w = World::new();
@@ -200,6 +208,7 @@ fn e79_two_workers_for_one_job_and_only_one_call() {
 }
 
 // R16, R26: the gate looks at the lease, not only at the token.
+// fault: lost-lease-intends
 #[test]
 fn r16_r26_a_run_past_its_lease_intends_nothing_even_before_the_reaper_came() {
     let w = World::new();
@@ -210,6 +219,7 @@ fn r16_r26_a_run_past_its_lease_intends_nothing_even_before_the_reaper_came() {
     assert_eq!(sends(&w), 0);
 }
 
+// fault: gate-hears-no-cancel
 #[test]
 fn r26_a_person_who_cancels_is_heard_by_the_gate_at_once() {
     let w = World::new();
@@ -222,6 +232,7 @@ fn r26_a_person_who_cancels_is_heard_by_the_gate_at_once() {
     assert_eq!(sends(&w), 0);
 }
 
+// fault: echo-is-a-second
 #[test]
 fn e81_an_echo_of_our_own_send_makes_no_second_message() {
     let w = World::new();
@@ -239,6 +250,7 @@ fn e81_an_echo_of_our_own_send_makes_no_second_message() {
     w.sound();
 }
 
+// fault: no-address-is-called
 #[test]
 fn e82_no_address_fails_before_any_call_and_its_number_is_used() {
     let w = World::new();
@@ -255,6 +267,7 @@ fn e82_no_address_fails_before_any_call_and_its_number_is_used() {
     w.sound();
 }
 
+// fault: archived-is-open
 #[test]
 fn e82_an_archived_channel_fails_a_down_one_waits() {
     let w = World::new();
@@ -309,6 +322,7 @@ fn retry_after_pauses_the_channel_but_never_shortens_a_pause_or_opens_what_a_per
     w.sound();
 }
 
+// fault: short-lease-calls
 #[test]
 fn a_call_begins_only_if_the_lease_outlives_it() {
     let w = World::new();
@@ -324,6 +338,7 @@ fn a_call_begins_only_if_the_lease_outlives_it() {
     assert_eq!(sends(&w), 2);
 }
 
+// fault: patience-keeps-the-lane, unknown-uses-an-attempt
 #[test]
 fn e131_an_hour_unknown_holds_nothing_but_the_lane_for_the_patience() {
     let w = World::new();
@@ -379,15 +394,4 @@ fn evidence_of_an_unknown_key_or_of_another_channel_changes_nothing() {
     assert_eq!(w.store.accept(fact).expect("an answer"), Accepted::OtherChannel);
     assert_eq!(w.state_of(key), "intended");
     w.sound();
-}
-
-#[test]
-fn the_abilities_of_the_code_that_runs_now_are_what_counts() {
-    let w = World::new();
-    w.job("ann");
-    let held = w.claim();
-    assert!(matches!(w.begin(held, 1, NEITHER), Begun::Go { .. }));
-    assert!(matches!(w.begin(held, 2, BOTH), Begun::Go { .. }));
-    assert_eq!(w.ask::<i64>("SELECT lookup_settle_ms FROM lanebox_channel"), SETTLE);
-    assert_eq!(w.ask::<i64>("SELECT count(*) FROM lanebox_channel"), 1);
 }

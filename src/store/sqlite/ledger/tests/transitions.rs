@@ -4,7 +4,7 @@ use crate::model::id::{Held, JobId, SendKey};
 use crate::model::send::ability::Abilities;
 use crate::model::verdict::End;
 use crate::store::jobs::Ended;
-use crate::store::ledger::tests::world::{BOTH, DEDUPE, LOOKUP, PATIENCE, SETTLE, World};
+use crate::store::ledger::tests::world::{BOTH, DEDUPE, LOOKUP, NEITHER, PATIENCE, SETTLE, World};
 use crate::store::ledger::{Accepted, Begun, Ledger, LookedAnswer, Rejected, Word};
 
 /// A try in some state, the run that made its call, and its job.
@@ -265,4 +265,15 @@ fn not_found_before_the_settle_time_or_inside_the_memory_changes_nothing() {
     assert!(matches!(scene.w.look(true)[..], [LookedAnswer::Later { .. }]));
     assert_eq!(scene.shows(), "unknown unknown");
     scene.w.sound();
+}
+
+#[test]
+fn the_abilities_of_the_code_that_runs_now_are_what_counts() {
+    let w = World::new();
+    w.job("ann");
+    let held = w.claim();
+    assert!(matches!(w.begin(held, 1, NEITHER), Begun::Go { .. }));
+    assert!(matches!(w.begin(held, 2, BOTH), Begun::Go { .. }));
+    assert_eq!(w.ask::<i64>("SELECT lookup_settle_ms FROM lanebox_channel"), SETTLE);
+    assert_eq!(w.ask::<i64>("SELECT count(*) FROM lanebox_channel"), 1);
 }

@@ -80,6 +80,7 @@ fn level(tx: &Tx<'_>) -> Result<i64> {
     Ok(tx.one(SYNCHRONOUS, [], |row| row.get(0))?.expect("a level"))
 }
 
+// fault: normal-on-the-writer
 #[test]
 fn r13_what_asks_for_a_flush_gets_one_in_a_relaxed_file_too() {
     let bench = Bench::with(Durability::Relaxed, 20);
@@ -91,6 +92,7 @@ fn r13_what_asks_for_a_flush_gets_one_in_a_relaxed_file_too() {
     assert_eq!(full.store.writer.write(level).expect("asked"), 2);
 }
 
+// fault: rides-without-a-flush
 #[test]
 fn r13_what_asks_for_a_flush_does_not_ride_in_a_commit_without_one() {
     let bench = Bench::with(Durability::Relaxed, 20);

@@ -40,6 +40,7 @@ fn the_host_and_who_waited_share_a_commit() {
     assert_eq!(bench.notes(), [1, 2, 3, 9]);
 }
 
+// fault: host-commit-is-not-seen
 #[test]
 fn e134_a_host_that_ends_the_transaction_harms_nobody_else() {
     // What it runs, and what of its own stands.
@@ -89,6 +90,7 @@ fn e134_a_conflict_that_the_host_swallows_is_told_all_the_same() {
     assert_eq!(bench.notes(), [1, 2, 3]);
 }
 
+// fault: host-error-is-committed
 #[test]
 fn a_host_that_fails_or_panics_is_rolled_back_alone() {
     let bench = Bench::new();
@@ -125,6 +127,7 @@ fn a_deferred_foreign_key_of_the_host_breaks_the_commit_and_is_named_to_the_host
     bench.works();
 }
 
+// fault: waits-for-itself
 #[test]
 fn r6_a_write_from_inside_the_closure_is_refused_instead_of_waiting_for_itself() {
     let bench = Bench::new();

@@ -92,6 +92,7 @@ fn a_file_that_was_replaced_meanwhile_is_not_opened_anew() {
     bench.works();
 }
 
+// fault: moved-file-is-written
 #[test]
 fn r8_nothing_is_accepted_for_a_file_that_was_moved_or_replaced() {
     let bench = Bench::new();
