@@ -109,8 +109,15 @@ pub enum Error {
         /// The first error.
         cause: String,
     },
+    /// SQLite finds the file damaged, or it holds what the schema does not let anybody store.
+    #[error(
+        "the file is damaged ({0}); nothing of this call was stored: stop writing to it and restore a backup"
+    )]
+    Damaged(#[source] rusqlite::Error),
     /// SQLite refused for another reason. The transaction was rolled back.
-    #[error("SQLite: {0}; the transaction was rolled back, nothing of it was stored")]
+    #[error(
+        "SQLite: {0}; the transaction was rolled back, nothing of it was stored: `lanebox doctor` says whether the file is sound"
+    )]
     Sqlite(#[source] rusqlite::Error),
     /// The operating system refused.
     #[error("{what}: {source}")]
@@ -158,6 +165,7 @@ impl Error {
         match self {
             Error::CommitUnknown(error) => Error::CommitUnknown(copy(error)),
             Error::DiskFull(error) => Error::DiskFull(copy(error)),
+            Error::Damaged(error) => Error::Damaged(copy(error)),
             // A broken constraint is the fault of one member alone.
             Error::Sqlite(error) if error.sqlite_error_code() != Some(ConstraintViolation) => {
                 Error::Sqlite(copy(error))
@@ -182,7 +190,8 @@ impl Error {
     pub(crate) fn doubt(&self) -> Option<Doubt> {
         use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase, SystemIoFailure};
         use rusqlite::ffi::{SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_FSYNC};
-        let (Error::CommitUnknown(error) | Error::Sqlite(error)) = self else {
+        let (Error::CommitUnknown(error) | Error::Damaged(error) | Error::Sqlite(error)) = self
+        else {
             return None;
         };
         let error = error.sqlite_error()?;
@@ -227,12 +236,29 @@ fn copy(error: &rusqlite::Error) -> rusqlite::Error {
     }
 }
 
+// What the schema does not let anybody store.
+fn is_misfit(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
+    matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | Utf8Error(..)
+    )
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Error {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DiskFull, NotADatabase};
         match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => Error::DiskFull(error),
+            Some(DiskFull) => Error::DiskFull(error),
             // Whoever can wait has waited before it lets this out, and knows for how long.
-            Some(rusqlite::ErrorCode::DatabaseBusy) => Error::Busy { waited_ms: 0 },
+            Some(DatabaseBusy) => Error::Busy { waited_ms: 0 },
+            Some(DatabaseCorrupt | NotADatabase) => Error::Damaged(error),
+            None if is_misfit(&error) => Error::Damaged(error),
             _ => Error::Sqlite(error),
         }
     }

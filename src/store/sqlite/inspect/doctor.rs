@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::query::{all, one};
 use super::stats::wal_bytes;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::people::{Diagnosis, Fact};
 use crate::store::sqlite::audit::{audit, shown};
 use crate::store::sqlite::connection::check_sqlite;
@@ -17,7 +17,7 @@ use crate::store::sqlite::migrate::NEWEST;
 const LARGE_WAL: u64 = 256 << 20;
 
 /// What each connection of ours must read back.
-const PRAGMAS: [(&str, &str, &str); 8] = [
+const PRAGMAS: [(&str, &str, &str); 7] = [
     ("journal_mode", "PRAGMA journal_mode", "wal"),
     ("synchronous", "PRAGMA synchronous", "2"),
     ("foreign_keys", "PRAGMA foreign_keys", "1"),
@@ -25,9 +25,9 @@ const PRAGMAS: [(&str, &str, &str); 8] = [
     ("trusted_schema", "PRAGMA trusted_schema", "0"),
     ("cell_size_check", "PRAGMA cell_size_check", "1"),
     ("temp_store", "PRAGMA temp_store", "2"),
-    ("quick_check", "PRAGMA quick_check(1)", "ok"),
 ];
 
+const INTEGRITY: &str = "PRAGMA integrity_check(1)";
 const META: &str = "SELECT schema_version, created_by, hex(file_uuid), epoch, relaxed, hold FROM lanebox_meta WHERE id = 1";
 const FOREIGN: &str = "SELECT type || ' ' || name || ' on ' || tbl_name FROM sqlite_schema WHERE type IN ('trigger', 'index') \
 AND tbl_name GLOB 'lanebox_*' AND name NOT GLOB 'lanebox_*' AND name NOT GLOB 'sqlite_autoindex_*' LIMIT 20";
@@ -43,6 +43,7 @@ pub(in super::super) fn doctor(conn: &Connection, path: &Path) -> Result<Diagnos
         let value = one(conn, pragma, [], |row| Ok(shown(row.get_ref(0)?)))?;
         facts.push(pragma_fact(name, value.unwrap_or_default(), right));
     }
+    facts.push(integrity(one(conn, INTEGRITY, [], |row| row.get(0)))?);
     let flags: Vec<String> = all(conn, OPTIONS, [], |row| row.get(0))?;
     facts.push(fact("build flags", flags.join(", ")));
     facts.push(foreign(all(conn, FOREIGN, [], |row| row.get(0))?));
@@ -98,6 +99,18 @@ fn held(why: Option<String>) -> Fact {
 fn pragma_fact(name: &str, value: String, right: &str) -> Fact {
     let wrong = (value != right).then(|| format!("it should read {right}"));
     Fact { wrong, ..fact(name, value) }
+}
+
+// Whole, indexes against their tables too: a damaged index hides rows that are there.
+fn integrity(found: Result<Option<String>>) -> Result<Fact> {
+    let found = match found {
+        Err(Error::Damaged(error)) => error.to_string(),
+        found => found?.unwrap_or_default(),
+    };
+    let wrong = (found != "ok").then(|| {
+        "the file is damaged: stop every program that writes to it and restore a backup".to_owned()
+    });
+    Ok(Fact { wrong, ..fact("integrity_check", found) })
 }
 
 fn foreign(found: Vec<String>) -> Fact {

@@ -1,6 +1,7 @@
 //! What people see, on files built by the store's own verbs, and by SQL where the verbs are another
 //! part's.
 
+mod damage;
 mod events;
 mod explain;
 mod jobs;
