@@ -1,7 +1,9 @@
-//! What a disk may do to us: lose what was not flushed when the power fails, and fail at any call.
-//! Both are done by a layer below SQLite.
+//! What a disk may do to us: lose what was not flushed when the power fails, fail at any call, and
+//! give back another file than it was given. The first two are done by a layer below SQLite.
 
 mod check;
+mod damage;
+mod damaged;
 mod disk;
 mod faults;
 mod power;
@@ -10,6 +12,7 @@ mod say;
 mod shim;
 mod shop;
 mod trouble;
+mod visit;
 
 use std::path::Path;
 use std::sync::Mutex;
