@@ -219,7 +219,7 @@ impl Writer {
             }
             match seat.board() {
                 Some(operation) => {
-                    riders.push((Aboard(seat.clone()), operation));
+                    riders.push((Aboard::new(seat.clone()), operation));
                     false
                 }
                 None => true,

@@ -72,18 +72,36 @@ impl Seat {
 
 /// A seat whose operation a leader has taken: it is always told what became of it, even if the
 /// leader panics.
-pub(super) struct Aboard(pub(super) Arc<Seat>);
+pub(super) struct Aboard {
+    seat: Arc<Seat>,
+    in_doubt: bool,
+}
 
 impl Aboard {
+    pub(super) fn new(seat: Arc<Seat>) -> Aboard {
+        Aboard { seat, in_doubt: false }
+    }
+
+    /// The commit that carries it is under way.
+    pub(super) fn is_being_committed(&mut self) {
+        self.in_doubt = true;
+    }
+
     pub(super) fn settle(self, answer: Result<()>) {
-        self.0.settle(answer);
+        self.seat.settle(answer);
     }
 }
 
 impl Drop for Aboard {
     fn drop(&mut self) {
-        if matches!(*self.0.state.lock(), State::Waiting(_)) {
-            self.0.settle(Err(Error::RolledBack));
+        if matches!(*self.seat.state.lock(), State::Waiting(_)) {
+            self.seat.settle(Err(match self.in_doubt {
+                false => Error::RolledBack,
+                true => Error::CommitUnknown(rusqlite::Error::SqliteFailure(
+                    rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ABORT),
+                    Some("the thread that committed it panicked".to_owned()),
+                )),
+            }));
         }
     }
 }

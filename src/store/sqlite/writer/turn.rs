@@ -171,7 +171,12 @@ impl<'w> Turn<'w> {
     }
 
     // One commit for all: who failed alone hears its own error, who rode along hears the commit's.
-    fn settle(&self, riders: Vec<(Aboard, Result<()>)>, ended: Option<Error>) -> Result<()> {
+    fn settle(&self, mut riders: Vec<(Aboard, Result<()>)>, ended: Option<Error>) -> Result<()> {
+        if ended.is_none() {
+            // From here on a panic (in the host's log, say) does not mean that nothing was stored.
+            let stored = riders.iter_mut().filter(|(_, answer)| answer.is_ok());
+            stored.for_each(|(aboard, _)| aboard.is_being_committed());
+        }
         let committed = match ended {
             Some(cause) => Err(cause),
             None => self.commit(),

@@ -177,7 +177,10 @@ fn after_a_storage_error_no_reader_of_before_is_used_again() {
 
 #[test]
 fn a_leader_that_panics_hangs_nobody() {
-    for (at, told) in [(Point::Begin, false), (Point::Commit, true)] {
+    // From COMMIT on what rode with it may hold, and is told so.
+    for (at, in_doubt, stored) in
+        [(Point::Begin, false, 1), (Point::Commit, true, 0), (Point::Committed, true, 2)]
+    {
         let bench = Bench::new();
         bench.order(at, 0, Fault::Panic);
         let second = std::thread::scope(|scope| {
@@ -200,7 +203,8 @@ fn a_leader_that_panics_hangs_nobody() {
             assert!(leader.join().is_err(), "the panic is its own");
             second
         });
-        assert_eq!(matches!(second, Err(Error::RolledBack)), told, "{second:?}");
+        assert_eq!(matches!(second, Err(Error::CommitUnknown(_))), in_doubt, "{second:?}");
+        assert_eq!((second.is_err(), bench.notes().len()), (in_doubt, stored), "{at:?}");
         bench.works();
     }
 }
