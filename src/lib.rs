@@ -44,6 +44,9 @@ mod engine;
 mod env;
 mod error;
 pub mod hook;
+#[cfg(test)]
+#[path = "../tests/interleave/mod.rs"]
+mod interleave;
 mod lanebox;
 mod model;
 pub mod people;
@@ -56,6 +59,7 @@ pub mod sends;
 #[path = "../tests/sim/mod.rs"]
 mod sim;
 mod store;
+mod sync;
 #[cfg(feature = "testing")]
 pub mod testing;
 

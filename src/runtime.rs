@@ -11,13 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
-
 use crate::engine::Engine;
 use crate::engine::bell::Bell;
 use crate::engine::desk::Stopped;
 use crate::engine::signal::Stop;
 use crate::error::{Error, Result};
+use crate::sync::{self, Condvar, Mutex};
 
 pub use health::{Health, LoopHealth};
 pub(crate) use loops::{dispatch, resolve};
@@ -27,6 +26,9 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// How long a stop waits for its last commit: the file may be locked by another program.
 const FAREWELL: Duration = Duration::from_millis(250);
+
+/// How long a stop waits for its threads to end.
+const LAST_THREAD: Duration = Duration::from_millis(200);
 
 /// What a step wants next.
 pub(crate) enum Next {
@@ -50,7 +52,9 @@ struct Shared {
     stopping: AtomicBool,
     /// Wakes what rests when the engine stops.
     leaving: Bell,
-    threads: AtomicUsize,
+    threads: Mutex<usize>,
+    /// Wakes who waits for threads to end.
+    ended: Condvar,
     workers_lost: AtomicUsize,
     health: Mutex<Vec<LoopHealth>>,
 }
@@ -85,7 +89,8 @@ impl Running {
             engine,
             stopping: AtomicBool::new(false),
             leaving: Bell::default(),
-            threads: AtomicUsize::new(0),
+            threads: Mutex::default(),
+            ended: Condvar::new(),
             workers_lost: AtomicUsize::new(0),
             health: Mutex::default(),
         });
@@ -155,16 +160,15 @@ impl Shared {
     // On a thread of its own: the file may be locked, by the caller itself for that matter. It goes
     // on if it takes longer.
     fn say_farewell(&self) {
-        let engine = self.engine.clone();
-        let (said, heard) = std::sync::mpsc::sync_channel(1);
+        let (engine, said) = (self.engine.clone(), Arc::<Bell>::default());
+        let (heard, says) = (said.heard(), said.clone());
         let farewell = move || {
             farewell(&engine);
-            // Nobody may be waiting for it any more.
-            let _ = said.try_send(());
+            says.ring();
         };
         match spawn("lanebox-farewell".to_owned(), farewell) {
             // Said or not: it was waited for long enough.
-            Ok(()) => drop(heard.recv_timeout(FAREWELL)),
+            Ok(()) => said.wait(heard, FAREWELL),
             Err(error) => {
                 tracing::warn!(%error, "the last ends are not written; their leases run out")
             }
@@ -173,15 +177,10 @@ impl Shared {
 
     // A thread inside the host's code cannot be waited for, nor the one that renews for it; the
     // others end at once.
-    #[expect(clippy::disallowed_methods, reason = "this file sleeps")]
     fn wait_for_threads(&self, running: usize) {
         let stay = running + usize::from(running > 0);
-        for _ in 0..200 {
-            if self.threads.load(Ordering::SeqCst) <= stay {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let mut threads = self.threads.lock();
+        self.ended.wait_while_for(&mut threads, |threads| *threads > stay, LAST_THREAD);
     }
 }
 
@@ -202,21 +201,18 @@ struct Alive(Arc<Shared>);
 
 impl Alive {
     fn new(shared: &Arc<Shared>) -> Alive {
-        shared.threads.fetch_add(1, Ordering::SeqCst);
+        *shared.threads.lock() += 1;
         Alive(shared.clone())
     }
 }
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        self.0.threads.fetch_sub(1, Ordering::SeqCst);
+        *self.0.threads.lock() -= 1;
+        self.0.ended.notify_all();
     }
 }
 
 fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> Result<()> {
-    std::thread::Builder::new()
-        .name(name)
-        .spawn(body)
-        .map(|_| ())
-        .map_err(|error| Error::io("a thread could not be started", error))
+    sync::spawn(name, body).map_err(|error| Error::io("a thread could not be started", error))
 }

@@ -6,7 +6,7 @@ mod tests;
 
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 
 #[derive(Debug, Default)]
 pub(crate) struct Bell {

@@ -20,13 +20,12 @@ pub(crate) mod stop;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
-
 use crate::env::Env;
 use crate::error::Result;
 use crate::model::id::{KindNo, ProcessNo};
 use crate::store::Store;
 use crate::store::processes::Announced;
+use crate::sync::{Condvar, Mutex};
 use bell::Bell;
 use channel::Channels;
 use desk::Desk;

@@ -133,7 +133,7 @@ fn e46_whoever_waits_or_rests_ends_with_the_engine() {
         calls.until(1);
         let shared = running.shared.clone();
         drop(running);
-        until(|| shared.threads.load(Ordering::SeqCst) == 0);
+        until(|| *shared.threads.lock() == 0);
     }
 }
 
@@ -169,7 +169,7 @@ fn a_loop_that_always_fails_ends_too_and_does_not_spin() {
     calls.until(3);
     let shared = running.shared.clone();
     drop(running);
-    until(|| shared.threads.load(Ordering::SeqCst) == 0);
+    until(|| *shared.threads.lock() == 0);
     // 200 ms, 400 ms, then half a second at these leases: a loop that span would be far beyond.
     assert!(calls.0.load(Ordering::SeqCst) < 100);
 }

@@ -5,14 +5,15 @@ use crate::{holds, tells_apart};
 
 /// What each module at the root may use, beside itself. The picture of the architecture, as a
 /// table.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("error", &[]),
+    ("sync", &[]),
     ("env", &["error"]),
     ("model", &["error"]),
     ("hook", &["error", "model"]),
-    ("store", &["env", "error", "model"]),
-    ("engine", &["env", "error", "model", "store"]),
-    ("runtime", &["engine", "env", "error", "model", "store"]),
+    ("store", &["env", "error", "model", "sync"]),
+    ("engine", &["env", "error", "model", "store", "sync"]),
+    ("runtime", &["engine", "env", "error", "model", "store", "sync"]),
     ("lanebox", &["engine", "env", "error", "hook", "model", "runtime", "store"]),
     ("people", &["error", "lanebox", "model", "store"]),
     ("sends", &["error", "lanebox", "model", "store"]),

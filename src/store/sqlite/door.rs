@@ -1,13 +1,17 @@
 //! A door for the conformance suite: verbs that no trait has yet, several of them in one commit of
 //! the real writer, and a look at the file after each.
 
+use std::path::Path;
+
 use rusqlite::Connection;
 
+use super::connection::{self, Source};
 use super::round::Care;
-use super::tx::Tx;
-use super::writer::Answering;
+use super::tx::{Secret, Tx};
 pub(crate) use super::writer::faults::{Fault, Point};
-use super::{SqliteStore, audit, enqueue, order, pause, process, round, settle};
+use super::writer::{Answering, Writer};
+use super::{Durability, SqliteStore, audit, enqueue, guard, order, pause, process, round, settle};
+use crate::env::Env;
 use crate::error::Result;
 use crate::model::id::{JobNo, LaneNo, ProcessNo, SendNo};
 use crate::model::job::{Enqueued, NewJob};
@@ -88,6 +92,49 @@ impl SqliteStore {
     /// Something to be done on the write connection, outside any transaction.
     pub(crate) fn on_writer<T>(&self, body: impl FnOnce(&Connection) -> T) -> T {
         self.writer.idle(body)
+    }
+}
+
+/// The write connection with its queue, on a file without any table of ours.
+pub(crate) struct Alone {
+    writer: Writer,
+}
+
+impl Alone {
+    pub(crate) fn open(path: &Path, env: Env) -> Result<Alone> {
+        let file = guard::admit(path, true, false)?;
+        let conn = connection::open(&file, &env)?;
+        connection::settle_writer(&conn, &file.path)?;
+        let (durability, era) = (Durability::Relaxed, connection::Era::default());
+        let source = Source { file, durability, era };
+        Ok(Alone { writer: Writer::new(conn, source, env, Secret([0; 32]), 20)? })
+    }
+
+    /// An operation of our own, in whichever commit; `full` asks for one that is flushed.
+    pub(crate) fn ride<T: Send + 'static>(
+        &self,
+        full: bool,
+        body: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match full {
+            true => self.writer.write_full(move |tx| body(tx.conn)),
+            false => self.writer.write(move |tx| body(tx.conn)),
+        }
+    }
+
+    /// Code of the host's, which leads.
+    pub(crate) fn host<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.writer.host(|tx| body(tx.conn))
+    }
+
+    /// As [`SqliteStore::order_fault`].
+    pub(crate) fn order_fault(&self, at: Point, k: u32, fault: Fault) {
+        self.writer.faults.order(at, k, fault);
+    }
+
+    /// Takes back what was ordered and has not happened.
+    pub(crate) fn end_faults(&self) {
+        self.writer.faults.clear();
     }
 }
 

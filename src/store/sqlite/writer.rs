@@ -12,15 +12,14 @@ mod turn;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
-use std::thread::ThreadId;
 
-use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::connection::{Durability, Source};
 use super::tx::{Secret, Tx};
 use crate::env::Env;
 use crate::error::{Doubt, Error, Result};
+use crate::sync::{Mutex, ThreadId, this_thread};
 use faults::Faults;
 use seat::{Aboard, Seat};
 use turn::{Held, Turn};
@@ -180,7 +179,7 @@ impl Writer {
 
     fn take_seat(&self, operation: Option<Operation>, full: bool) -> Result<Arc<Seat>> {
         let mut queue = self.queue.lock();
-        if queue.by == Some(std::thread::current().id()) {
+        if queue.by == Some(this_thread()) {
             return Err(Error::Refused {
                 what: "a write from inside a transaction of this thread".to_owned(),
                 why: "it would wait for itself: use the transaction that the closure was given"
@@ -260,7 +259,7 @@ struct Lead<'w> {
 impl<'w> Lead<'w> {
     fn new(writer: &'w Writer) -> Lead<'w> {
         let mut queue = writer.queue.lock();
-        queue.by = Some(std::thread::current().id());
+        queue.by = Some(this_thread());
         Lead { writer, last: queue.taken }
     }
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
-
 use super::Operation;
 use crate::error::{Error, Result};
+use crate::sync::{Condvar, Mutex};
 
 pub(super) struct Seat {
     pub(super) number: u64,

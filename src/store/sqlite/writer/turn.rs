@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::MutexGuard;
 use rusqlite::Connection;
 
 use super::faults::Point;
@@ -16,6 +15,7 @@ use super::{Durability, First, Operation, Tx, Writer};
 use crate::error::{Error, Result};
 use crate::store::sqlite::connection;
 use crate::store::sqlite::wait::while_locked;
+use crate::sync::MutexGuard;
 
 /// The write connection, and what is known about it.
 pub(super) struct Held {
