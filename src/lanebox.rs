@@ -132,9 +132,12 @@ impl Builder {
     /// [`Error::Setting`] for a setting out of its bounds, [`Error::Unusable`] if the file cannot
     /// be used; it was not changed then.
     pub fn open(self) -> Result<Lanebox> {
+        self.open_in(Env::system())
+    }
+
+    pub(crate) fn open_in(self, env: Env) -> Result<Lanebox> {
         self.check()?;
         let ms = crate::model::job::duration_ms;
-        let env = Env::system();
         let busy_ms = ms(self.busy).unsigned_abs();
         let (create, durability) = (self.create, self.durability);
         let allow_filesystem = self.allow_filesystem;

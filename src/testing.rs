@@ -2,13 +2,16 @@
 //! the next.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::env::Env;
-use crate::model::verdict::End;
-use crate::store::jobs::{Ask, Claimed, Finish, Handled, Jobs, Round};
+use time::OffsetDateTime;
+
+use crate::env::{Env, ManualClock};
+use crate::store::jobs::{Ask, Claimed, Finish, Handled, Jobs, Reap, Round};
 use crate::store::processes::{Announced, Processes};
 use crate::store::sqlite::{Opening, SqliteStore};
-use crate::{Durability, Lane, NewJob, Result};
+use crate::{Durability, Lane, NewJob, Outcome, Result};
 
 /// Commits of a handle so far: operations by this are the mean batch.
 pub fn commits(lanebox: &crate::Lanebox) -> u64 {
@@ -35,9 +38,39 @@ pub fn ignore_tokens() {
     crate::store::sqlite::sabotage::IGNORE_TOKENS.store(true, std::sync::atomic::Ordering::SeqCst);
 }
 
+/// A clock that stands still until it is moved.
+#[derive(Clone)]
+pub struct Clock(Arc<ManualClock>);
+
+impl Clock {
+    /// At this time.
+    #[must_use]
+    pub fn at(now: OffsetDateTime) -> Clock {
+        Clock(Arc::new(ManualClock::at(crate::model::job::millis(now))))
+    }
+
+    /// Lets this time pass.
+    pub fn pass(&self, time: Duration) {
+        self.0.advance(crate::model::job::duration_ms(time));
+    }
+
+    fn env(&self, seed: u64) -> Env {
+        Env::new(self.0.clone(), seed)
+    }
+}
+
+/// Opens a file in the time of this clock, and with the chance of a seed.
+///
+/// # Errors
+/// As [`Builder::open`](crate::Builder::open).
+pub fn open(builder: crate::Builder, clock: &Clock, seed: u64) -> Result<crate::Lanebox> {
+    builder.open_in(clock.env(seed))
+}
+
 /// The bare store with one holder of leases and no threads, for benches of the write path.
 pub struct Bare {
     store: SqliteStore,
+    env: Env,
     ask: Ask,
     held: Vec<Claimed>,
 }
@@ -48,8 +81,20 @@ impl Bare {
     /// # Errors
     /// As [`Lanebox::open`](crate::Lanebox::open).
     pub fn create(path: &Path, durability: Durability) -> Result<Bare> {
+        Bare::open_in(path, durability, Env::system())
+    }
+
+    /// The same in the time of a clock.
+    ///
+    /// # Errors
+    /// As [`Lanebox::open`](crate::Lanebox::open).
+    pub fn open(path: &Path, clock: &Clock, seed: u64) -> Result<Bare> {
+        Bare::open_in(path, Durability::Relaxed, clock.env(seed))
+    }
+
+    fn open_in(path: &Path, durability: Durability, env: Env) -> Result<Bare> {
         let how = Opening { durability, ..Opening::default() };
-        let store = SqliteStore::open(path, Env::system(), &how)?;
+        let store = SqliteStore::open(path, env.clone(), &how)?;
         let process = store.register()?;
         let ask = Ask {
             process,
@@ -59,7 +104,7 @@ impl Bare {
             lease_ms: 600_000,
             suspect_wait_ms: 30_000,
         };
-        Ok(Bare { store, ask, held: Vec::new() })
+        Ok(Bare { store, env, ask, held: Vec::new() })
     }
 
     /// From now on it has code for this kind.
@@ -92,14 +137,31 @@ impl Bare {
     /// # Errors
     /// As the engine's own passes.
     pub fn pass(&mut self, n: usize) -> Result<usize> {
-        let end = End::Done { result: None };
-        let done =
-            |claimed: Claimed| Finish { held: claimed.held, end: end.clone(), outbox: Vec::new() };
-        let finish = std::mem::take(&mut self.held).into_iter().map(done).collect();
+        self.pass_with(n, || Outcome::Done)
+    }
+
+    /// The same with another outcome of what is held.
+    ///
+    /// # Errors
+    /// As the engine's own passes.
+    pub fn pass_with(&mut self, n: usize, outcome: impl Fn() -> Outcome) -> Result<usize> {
+        let end = || outcome().into_end(self.env.now_ms(), Duration::from_secs(1));
+        let ended =
+            |claimed: Claimed| Finish { held: claimed.held, end: end(), outbox: Vec::new() };
+        let finish = std::mem::take(&mut self.held).into_iter().map(ended).collect();
         let claim = Some(Ask { idle: n, ..self.ask.clone() });
         let round = Round { finish, claim, ..Round::default() };
         self.held = self.store.round(round)?.claimed;
         Ok(self.held.len())
+    }
+
+    /// Takes back what others hold beyond their lease.
+    ///
+    /// # Errors
+    /// As the engine's own passes.
+    pub fn reap(&mut self) -> Result<()> {
+        let round = Round { reap: Some(Reap::Expired), ..Round::default() };
+        self.store.round(round).map(drop)
     }
 
     /// Keeps what is held running for ever.

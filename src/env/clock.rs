@@ -60,20 +60,21 @@ fn boot_id() -> String {
 }
 
 /// A clock that stands still until it is moved.
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) struct ManualClock {
     now_ms: std::sync::atomic::AtomicI64,
     mono_ms: std::sync::atomic::AtomicI64,
     boot: String,
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl ManualClock {
     pub(crate) fn at(now_ms: i64) -> ManualClock {
         ManualClock { now_ms: now_ms.into(), mono_ms: 1_000_000.into(), boot: "boot-1".to_owned() }
     }
 
     /// The same instant after a reboot: the monotonic clock begins again.
+    #[cfg(test)]
     pub(crate) fn rebooted(now_ms: i64, boot: &str) -> ManualClock {
         ManualClock { now_ms: now_ms.into(), mono_ms: 1_000.into(), boot: boot.to_owned() }
     }
@@ -85,12 +86,13 @@ impl ManualClock {
     }
 
     /// Steps the wall clock alone, in either direction.
+    #[cfg(test)]
     pub(crate) fn step_wall(&self, ms: i64) {
         self.now_ms.fetch_add(ms, std::sync::atomic::Ordering::SeqCst);
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         self.now_ms.load(std::sync::atomic::Ordering::SeqCst)

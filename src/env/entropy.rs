@@ -17,7 +17,7 @@ impl Entropy {
         Entropy::with(fastrand::Rng::with_seed(u64::from_le_bytes(seed)), false)
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn seeded(seed: u64) -> Entropy {
         Entropy::with(fastrand::Rng::with_seed(seed), true)
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use uuid::Uuid;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) use clock::ManualClock;
 pub(crate) use clock::{Clock, SystemClock};
 pub(crate) use entropy::Entropy;
@@ -32,7 +32,7 @@ impl Env {
 
     /// A clock and a seed of the caller's: the same ones repeat a run. Each holder of leases is as
     /// if in a process of its own.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn new(clock: Arc<dyn Clock>, seed: u64) -> Env {
         Env { clock, entropy: Arc::new(Entropy::seeded(seed)), os_process: None }
     }
