@@ -104,9 +104,10 @@ impl NewEvent {
         self
     }
 
-    /// When it happened, if that was not now.
+    /// When it happened, if that was not now: in the years 1970 to 9999.
     pub fn occurred_at(mut self, at: OffsetDateTime) -> NewEvent {
-        self.occurred_at = Some(crate::model::job::millis(at));
+        let ms = at.unix_timestamp_nanos().div_euclid(1_000_000);
+        self.occurred_at = Some(i64::try_from(ms).expect("a date of four digits fits"));
         self
     }
 
@@ -130,6 +131,10 @@ impl NewEvent {
         }
         if let Some(key) = &self.dedupe {
             check_key("dedupe key", key, 512)?;
+        }
+        // A fact is kept as it was told: another time would not be it.
+        if self.occurred_at.is_some_and(|at| crate::model::job::clamped(at) != at) {
+            return Err(Error::invalid("time of an event", "it is not in the years 1970 to 9999"));
         }
         check_object("payload", self.payload_text()?, MAX_PAYLOAD)?;
         check_object("metadata", self.metadata_text()?, MAX_PAYLOAD)?;

@@ -282,10 +282,14 @@ pub(crate) fn millis(at: OffsetDateTime) -> i64 {
         .expect("milliseconds clamped to what an i64 holds")
 }
 
+/// Of these milliseconds, what lies in the years 1970 to 9999.
+pub(crate) fn clamped(ms: i64) -> i64 {
+    ms.clamp(0, 253_402_300_799_999)
+}
+
 /// The time of the caller's that these milliseconds since 1970 name.
 pub(crate) fn instant(ms: i64) -> OffsetDateTime {
-    let ms = ms.clamp(0, 253_402_300_799_999);
-    OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000)
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(clamped(ms)) * 1_000_000)
         .expect("clamped to years 1970 to 9999")
 }
 

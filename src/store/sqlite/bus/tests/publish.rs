@@ -176,6 +176,23 @@ fn r62_sixteen_parallel_posts_of_one_id_are_one_event() {
     scratch.assert_sound();
 }
 
+#[test]
+fn a_fact_of_a_time_that_cannot_be_kept_is_refused_and_not_moved() {
+    let scratch = Scratch::new();
+    let store = scratch.store();
+    let begin = time::OffsetDateTime::UNIX_EPOCH;
+    for kept in [begin, crate::model::job::instant(i64::MAX)] {
+        assert!(publish(&store, event("a.b").occurred_at(kept)).is_ok(), "{kept}");
+    }
+    for moved in [
+        begin - std::time::Duration::from_nanos(1),
+        begin - std::time::Duration::from_secs(1 << 32),
+    ] {
+        let refused = publish(&store, event("a.b").occurred_at(moved));
+        assert!(matches!(refused, Err(Error::Invalid { .. })), "{moved}: {refused:?}");
+    }
+}
+
 // J14: the platform itself is an org.
 #[test]
 fn j14_an_event_of_the_platform_has_the_org_dash() {
