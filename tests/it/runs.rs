@@ -356,7 +356,7 @@ fn an_undecodable_payload_ends_that_job_alone_and_shows_nothing_of_it() {
     drop(running);
 }
 
-// fault: ends-linger
+// fault: one-worker-one-nap
 #[test]
 fn j49_a_backlog_is_drained_without_pauses_between_jobs() {
     let scene = Scene::new();

@@ -129,7 +129,7 @@ fn e65_what_nobody_had_started_is_handed_back_untried() {
     scene.until_ended(201);
 }
 
-// fault: stop-frees-everything
+// fault: stop-waits-for-ever
 #[test]
 fn j46_who_ignores_the_signal_keeps_its_lease_and_may_still_finish() {
     let scene = Scene::new();

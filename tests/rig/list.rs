@@ -15,7 +15,7 @@ pub(crate) struct Rig {
     pub(crate) filter: &'static str,
 }
 
-pub(crate) const RIGS: [Rig; 7] = [
+pub(crate) const RIGS: [Rig; 9] = [
     Rig {
         name: "sim",
         shows: "whole engines of several processes in virtual time, disturbed at every step",
@@ -71,6 +71,22 @@ pub(crate) const RIGS: [Rig; 7] = [
         place: "tests/torture/contention.rs",
         target: &["--test", "torture"],
         filter: "contention::six",
+    },
+    Rig {
+        name: "damaged",
+        shows: "damaged files: each answer is right, or says what happened and what to do",
+        counts: "files",
+        place: "tests/disk/damaged.rs",
+        target: &["--test", "disk"],
+        filter: "damaged::whatever",
+    },
+    Rig {
+        name: "interleave",
+        shows: "the bell, the commit of many and the stop, in every order of their threads",
+        counts: "orders",
+        place: "tests/interleave",
+        target: &["--lib"],
+        filter: "interleave::in_every_order",
     },
 ];
 

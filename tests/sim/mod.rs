@@ -39,7 +39,7 @@ const NESTING: usize = 3;
 /// Steps of one world, before it comes to rest.
 const STEPS: u64 = 200;
 
-const WORLDS: u64 = 20;
+const WORLDS: u64 = 200;
 
 /// What the files must have come to, and what the outside must have done, over all seeds.
 const MUST_SEE: [&str; 40] = [

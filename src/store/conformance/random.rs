@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::say;
 use rig::Rig;
 
-const OPERATIONS: u64 = 6_000;
+const OPERATIONS: u64 = 200_000;
 
 /// Operations of one file: looking at all of it after each costs as much as it holds, so most files
 /// stay small.
