@@ -95,6 +95,28 @@ pub enum Error {
         "the disk is full; nothing of this call was stored, what was acknowledged before is kept: free some space"
     )]
     DiskFull(#[source] rusqlite::Error),
+    /// Too little room is left on the disk for anything new. Nothing of this call was stored; what
+    /// was accepted before is kept, and what runs is still recorded.
+    #[error(
+        "the disk is full: {free} bytes are free and {needed} must be; nothing of this call was stored, what was accepted \
+         before is kept and what runs is still recorded: free some space, then call again"
+    )]
+    NoRoom {
+        /// Bytes that are free.
+        free: u64,
+        /// From how many free bytes on new facts are accepted again.
+        needed: u64,
+    },
+    /// A read was ended because it took too long: while it lasts, the write-ahead log cannot be
+    /// emptied.
+    #[error(
+        "the read took longer than {longest_ms} ms and was ended, for the write-ahead log cannot be emptied meanwhile; \
+         nothing was changed, ask for less (a narrower filter, a smaller page)"
+    )]
+    ReadTooLong {
+        /// How long a read may take, in milliseconds.
+        longest_ms: u64,
+    },
     /// COMMIT returned an error: it may or may not hold. What was acknowledged before is kept.
     #[error(
         "the commit reported an error ({0}), so it may or may not hold; what was acknowledged before is kept: \
@@ -183,6 +205,31 @@ impl Error {
             }
             Error::Defect { .. } | Error::Invalid { .. } | Error::Conflict { .. } => true,
             _ => false,
+        }
+    }
+
+    /// Whether a write found no room.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        let full = |error: &rusqlite::Error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+        };
+        match self {
+            Error::DiskFull(_) => true,
+            Error::CommitUnknown(error) => full(error),
+            Error::Host(error) => error.downcast_ref().is_some_and(full),
+            _ => false,
+        }
+    }
+
+    /// What an error is that a read met: its own end, if that came too late.
+    pub(crate) fn of_read(self, longest_ms: i64) -> Error {
+        match self {
+            Error::Sqlite(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) =>
+            {
+                Error::ReadTooLong { longest_ms: longest_ms.unsigned_abs() }
+            }
+            other => other,
         }
     }
 

@@ -21,7 +21,7 @@ use crate::store::Store;
 use crate::store::bus::Bus;
 use crate::store::jobs::{Jobs, Within};
 use crate::store::processes::Processes;
-use crate::store::sqlite::{Durability, Opening, SqliteStore};
+use crate::store::sqlite::{Checkpoint, Durability, Opening, SqliteStore};
 
 /// The longest that a setting may make others wait for what has died.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -58,6 +58,7 @@ pub struct Builder {
     path: PathBuf,
     create: bool,
     durability: Durability,
+    checkpoint: Checkpoint,
     workers: usize,
     lease: Duration,
     busy: Duration,
@@ -71,6 +72,7 @@ impl Builder {
             path: path.to_owned(),
             create: true,
             durability: Durability::Full,
+            checkpoint: Checkpoint::Own,
             workers: 8,
             lease: Duration::from_secs(60),
             busy: Duration::from_secs(5),
@@ -96,6 +98,19 @@ impl Builder {
     /// `Relaxed` gives up the last commits on a power cut for fewer flushes.
     pub fn durability(self, durability: Durability) -> Builder {
         Builder { durability, ..self }
+    }
+
+    /// Who takes the write-ahead log over into the file. `External` leaves it to a program such as
+    /// Litestream, and the log to grow without limit while that does not run.
+    ///
+    /// ```no_run
+    /// use lanebox::{Checkpoint, Lanebox};
+    ///
+    /// let lanebox = Lanebox::builder("crm.db").checkpoint(Checkpoint::External).open()?;
+    /// # Ok::<(), lanebox::Error>(())
+    /// ```
+    pub fn checkpoint(self, checkpoint: Checkpoint) -> Builder {
+        Builder { checkpoint, ..self }
     }
 
     /// Worker threads of a started engine, 1 to 256.
@@ -139,9 +154,13 @@ impl Builder {
         self.check()?;
         let ms = crate::model::job::duration_ms;
         let busy_ms = ms(self.busy).unsigned_abs();
-        let (create, durability) = (self.create, self.durability);
-        let allow_filesystem = self.allow_filesystem;
-        let how = Opening { create, durability, busy_ms, allow_filesystem };
+        let how = Opening {
+            create: self.create,
+            durability: self.durability,
+            checkpoint: self.checkpoint,
+            busy_ms,
+            allow_filesystem: self.allow_filesystem,
+        };
         let store = SqliteStore::open(&self.path, env.clone(), &how)?;
         let settings = Settings {
             workers: self.workers,
@@ -196,7 +215,8 @@ impl Lanebox {
     ///
     /// # Errors
     /// [`Error::Invalid`] or [`Error::Conflict`] (the key was used with another payload); nothing
-    /// was stored. [`Error::CommitUnknown`]: call again with the same key.
+    /// was stored. [`Error::NoRoom`] while the disk is full. [`Error::CommitUnknown`]: call again
+    /// with the same key.
     pub fn publish(&self, event: NewEvent) -> Result<Published> {
         Ok(self.publish_all(vec![event])?.remove(0))
     }
@@ -215,8 +235,8 @@ impl Lanebox {
     /// returns.
     ///
     /// # Errors
-    /// [`Error::Invalid`] or [`Error::Conflict`]; nothing was stored. [`Error::CommitUnknown`]:
-    /// call again with the same key.
+    /// [`Error::Invalid`] or [`Error::Conflict`]; nothing was stored. [`Error::NoRoom`] while the
+    /// disk is full. [`Error::CommitUnknown`]: call again with the same key.
     pub fn enqueue(&self, job: NewJob) -> Result<Enqueued> {
         Ok(self.enqueue_all(vec![job])?.remove(0))
     }

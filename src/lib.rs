@@ -19,6 +19,21 @@
 //! 5. People look and decide: [`people`], [`sends`], the command line.
 //! 6. [`hook`] is the business bus: synchronous, in this process, able to veto.
 //!
+//! # The disk
+//!
+//! A started engine lays a ballast file beside the database (`crm.db-ballast`) and looks at the
+//! free room. Below the low-water mark ([`RoomMode::Low`]) no job is claimed and no event
+//! dispatched; what runs goes on, and facts are still accepted. When a write finds no room
+//! ([`RoomMode::Full`]) the ballast is removed, so that ends of runs and answers of providers can
+//! still be recorded, and new facts are refused with [`Error::NoRoom`]. When there is room again,
+//! all goes on by itself. [`Health::room`], `lanebox doctor` and the notice `disk.room` tell.
+//!
+//! The engine also takes the write-ahead log over into the file, beside the commits and without
+//! waiting for readers; of several processes on one file one does it. A reader that stays keeps the
+//! log from being emptied, so reads of this handle end after 30 s with [`Error::ReadTooLong`]. What
+//! another program does can only be told: [`Health::log`], `doctor` and the notice `disk.log`, once
+//! the log is beyond 128 MiB. [`Builder::checkpoint`] leaves it to a program such as Litestream.
+//!
 //! # The walk of a message
 //!
 //! The host publishes (one commit). The dispatcher makes it a delivery, a job and, in the same
@@ -31,8 +46,8 @@
 //! # How the code is laid out
 //!
 //! `model` (nouns, pure decisions), `store` (verbs: one savepoint's worth each), `engine` (steps
-//! that never sleep), `runtime` (threads), and this handle on top; `env` is the one door of time
-//! and chance. Arrows point at what is depended upon, and a test keeps them so.
+//! that never sleep), `runtime` (threads), and this handle on top; `env` is the one door of time,
+//! chance and the room of the disk. Arrows point at what is depended upon, and a test keeps them so.
 
 #![forbid(unsafe_code)]
 
@@ -75,13 +90,15 @@ pub use model::id::{EventId, JobId, SendKey};
 pub use model::job::{Enqueued, Job, MAX_JOB_PAYLOAD, NewJob, Policy};
 pub use model::lane::Lane;
 pub use model::outcome::{BoxError, Outcome};
+pub use model::room::RoomMode;
 pub use model::send::ability::Abilities;
 pub use model::send::class::{CallPhase, Class, Refusal};
 pub use model::send::error::SendError;
 pub use model::send::receipt::Receipt;
 pub use model::send::{ChannelState, Evidence};
 pub use runtime::{Health, LoopHealth, Running, StopReport};
-pub use store::sqlite::Durability;
+pub use store::space::{LogHealth, RoomHealth};
+pub use store::sqlite::{Checkpoint, Durability};
 
 // Their types stand in signatures here.
 pub use {rusqlite, serde_json, time, uuid};

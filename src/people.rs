@@ -19,7 +19,8 @@ pub use crate::store::people::{
 };
 
 /// What people see and order. Reads never wait for a writer and never hold one up; each is one
-/// snapshot.
+/// snapshot, and ends with [`Error::ReadTooLong`] after 30 s ([`doctor`](Lanebox::doctor) after 10
+/// minutes).
 ///
 /// ```no_run
 /// use lanebox::people::Filter;

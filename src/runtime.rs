@@ -95,6 +95,8 @@ impl Running {
             health: Mutex::default(),
         });
         let running = Running { shared: shared.clone(), stopped: false };
+        // Before anything is claimed.
+        shared.engine.store.look_at_space();
         for _ in 0..shared.engine.settings.workers {
             work::spawn(&shared)?;
         }
@@ -104,9 +106,12 @@ impl Running {
         Ok(running)
     }
 
-    /// How each loop is.
+    /// How each loop is, how much room the disk has, and how large the write-ahead log is.
     pub fn health(&self) -> Health {
+        let (room, log) = self.shared.engine.store.space();
         Health {
+            room,
+            log,
             loops: self.shared.health.lock().clone(),
             workers: self.shared.engine.settings.workers,
             workers_lost: self.shared.workers_lost.load(Ordering::Relaxed),

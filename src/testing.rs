@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
-use crate::env::{Env, ManualClock};
+use crate::env::{Env, ManualClock, Room};
+use crate::model::verdict::End;
 use crate::store::jobs::{Ask, Claimed, Finish, Handled, Jobs, Reap, Round};
 use crate::store::processes::{Announced, Processes};
 use crate::store::sqlite::{Opening, SqliteStore};
@@ -24,6 +25,13 @@ pub fn commits(lanebox: &crate::Lanebox) -> u64 {
 /// [`Error::NoReader`](crate::Error::NoReader) if they are in use already; it was not run then.
 pub fn with_one_reader<T>(lanebox: &crate::Lanebox, body: impl FnOnce() -> T) -> Result<T> {
     lanebox.store().with_one_reader(body)
+}
+
+/// From now on the disk of the handle seems to have so many bytes free, of a hundred GiB; `None`:
+/// what it really has.
+pub fn pretend_room(lanebox: &crate::Lanebox, free: Option<u64>) {
+    let total = 100 << 30;
+    lanebox.store().pretend_room(free.map(|free| Room { free, total }));
 }
 
 /// Jobs that have ended.

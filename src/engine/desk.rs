@@ -125,6 +125,8 @@ pub(crate) struct Desk {
     /// When a job last came or was taken.
     moved_us: i64,
     pub(crate) stopping: bool,
+    /// The disk is nearly full: what is there is brought to its end, nothing is added.
+    pub(crate) no_room: bool,
     pub(crate) stopped: Stopped,
 }
 
@@ -201,11 +203,11 @@ impl Desk {
         }
     }
 
-    /// How many jobs this process could take now; none while it stops.
+    /// How many jobs this process could take now; none while it stops or the disk is nearly full.
     pub(crate) fn want(&self, now_us: i64) -> Option<Want> {
         let idle = self.idle().saturating_sub(self.queue.len());
         let all = (self.idle() + self.ahead(now_us)).saturating_sub(self.queue.len());
-        (all > 0 && !self.stopping).then(|| Want { idle, ahead: all - idle })
+        (all > 0 && !self.stopping && !self.no_room).then(|| Want { idle, ahead: all - idle })
     }
 
     /// A run has ended; its end waits for the next commit. Whether its thread was replaced

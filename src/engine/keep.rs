@@ -158,6 +158,7 @@ impl Engine {
     pub(crate) fn lingers(&self) -> bool {
         let (now_ms, now_us) = (self.env.now_ms(), self.env.mono_us());
         let mut desk = self.desk.lock();
+        self.note_room(&mut desk);
         let due = !desk.leading && desk.pass_is_due(now_ms, now_us);
         desk.leading |= due;
         due

@@ -15,6 +15,7 @@ pub(crate) mod round;
 pub(crate) mod run;
 pub(crate) mod sender;
 pub(crate) mod signal;
+pub(crate) mod space;
 pub(crate) mod stop;
 
 use std::collections::HashMap;

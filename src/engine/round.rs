@@ -83,6 +83,7 @@ impl Engine {
 
     fn take_up(&self, now_us: i64) -> (Vec<Report>, Option<Ask>) {
         let mut desk = self.desk.lock();
+        self.note_room(&mut desk);
         let claim = desk.want(now_us).map(|want| self.ask(&desk, want));
         if claim.is_some() {
             // Before the claim, so that a bell that rings meanwhile is not missed.

@@ -25,6 +25,7 @@ impl Engine {
     pub(crate) fn turn(&self, desk: &mut Desk) -> Turn {
         let policy = |kind| self.handlers.get(&kind).map(|handler| handler.policy);
         let longest = |kind| policy(kind).unwrap_or_default().max_run_ms;
+        self.note_room(desk);
         desk.turn(self.env.now_ms(), self.env.mono_us(), longest)
     }
 

@@ -280,7 +280,13 @@ fn insist<T>(write: impl Fn() -> Result<T>) -> Result<T> {
     let mut answer = write();
     for _ in 1..WRITES {
         match answer {
-            Err(Error::Busy { .. } | Error::RolledBack | Error::CommitUnknown(_)) => {
+            // A disk that was full has the room of the ballast by now.
+            Err(
+                Error::Busy { .. }
+                | Error::RolledBack
+                | Error::CommitUnknown(_)
+                | Error::DiskFull(_),
+            ) => {
                 answer = write();
             }
             _ => break,

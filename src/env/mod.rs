@@ -1,9 +1,11 @@
-//! The one door by which time, identity and chance come in. Everything below it is a function of
-//! its arguments.
+//! The one door by which time, identity, chance and the free room of the disk come in. Everything
+//! below it is a function of its arguments.
 
 mod clock;
 mod entropy;
+mod room;
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use uuid::Uuid;
@@ -12,12 +14,15 @@ use uuid::Uuid;
 pub(crate) use clock::ManualClock;
 pub(crate) use clock::{Clock, SystemClock};
 pub(crate) use entropy::Entropy;
+use room::Disk;
+pub(crate) use room::Room;
 
 /// A clock and a source of chance, shared by every part of one handle.
 #[derive(Clone)]
 pub(crate) struct Env {
     clock: Arc<dyn Clock>,
     entropy: Arc<Entropy>,
+    disk: Arc<Disk>,
     os_process: Option<Uuid>,
 }
 
@@ -27,14 +32,15 @@ impl Env {
         static OS_PROCESS: OnceLock<Uuid> = OnceLock::new();
         let (clock, entropy) = (Arc::new(SystemClock::new()), Arc::new(Entropy::from_system()));
         let os_process = *OS_PROCESS.get_or_init(|| entropy.uuid(clock.now_ms()));
-        Env { clock, entropy, os_process: Some(os_process) }
+        Env { clock, entropy, disk: Arc::default(), os_process: Some(os_process) }
     }
 
     /// A clock and a seed of the caller's: the same ones repeat a run. Each holder of leases is as
     /// if in a process of its own.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn new(clock: Arc<dyn Clock>, seed: u64) -> Env {
-        Env { clock, entropy: Arc::new(Entropy::seeded(seed)), os_process: None }
+        let (entropy, disk) = (Arc::new(Entropy::seeded(seed)), Arc::default());
+        Env { clock, entropy, disk, os_process: None }
     }
 
     /// Wall clock, milliseconds since 1970 UTC.
@@ -75,5 +81,16 @@ impl Env {
     /// 32 bytes that nobody can guess (when the environment is the system's).
     pub(crate) fn secret(&self) -> [u8; 32] {
         self.entropy.secret()
+    }
+
+    /// The room of the file system that a directory is on, if the system tells.
+    pub(crate) fn room(&self, directory: &Path) -> Option<Room> {
+        self.disk.room(directory)
+    }
+
+    /// From now on the disk seems to have this much room; `None`: what it really has.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn pretend_room(&self, room: Option<Room>) {
+        self.disk.pretend(room);
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod job;
 pub(crate) mod lane;
 pub(crate) mod outcome;
 pub(crate) mod pattern;
+pub(crate) mod room;
 pub(crate) mod send;
 pub(crate) mod text;
 pub(crate) mod verdict;

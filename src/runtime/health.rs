@@ -1,6 +1,9 @@
-//! How each loop is: when it last did its work, and what stopped it from doing so.
+//! How each loop is: when it last did its work, and what stopped it from doing so; and how the disk
+//! is.
 
 use time::OffsetDateTime;
+
+use crate::store::space::{LogHealth, RoomHealth};
 
 /// The health of one loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +31,15 @@ pub struct Health {
     pub workers: usize,
     /// Threads lost to runs over their time (each was replaced).
     pub workers_lost: usize,
+    /// The room of the disk.
+    pub room: RoomHealth,
+    /// The write-ahead log.
+    pub log: LogHealth,
 }
 
 impl Health {
-    /// Whether every loop did its work the last time it tried.
+    /// Whether every loop did its work the last time it tried. A disk that fills up is not asked
+    /// here: a program that is started anew would find it as full. See [`Health::room`].
     pub fn is_good(&self) -> bool {
         self.loops.iter().all(|one| one.failures_in_a_row == 0)
     }

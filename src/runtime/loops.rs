@@ -12,6 +12,7 @@ use crate::engine::dispatcher::{Dispatcher, Step};
 use crate::engine::keep::Renewer;
 use crate::engine::reaper::Reaper;
 use crate::engine::resolver::{self, Again};
+use crate::engine::space::{LOOK_MS, SpaceWatch};
 use crate::error::Result;
 
 /// How often a loop looks for what other processes did.
@@ -29,22 +30,28 @@ const RENEW: &str = "renew";
 /// The loops that every engine has.
 pub(super) fn own(shared: &Arc<Shared>) -> Vec<Loop> {
     let (renews, pulse, reaps) = (shared.clone(), shared.clone(), shared.clone());
+    let (looks, checkpoints) = (shared.clone(), shared.clone());
     let mut generation = 0;
     let mut renewer = Renewer::default();
     let mut reaper = Reaper::new(&shared.engine);
+    let mut space = SpaceWatch::default();
+    let look = move || space.step(&looks.engine).map(|()| Next::Rest(ms(LOOK_MS)));
+    let checkpoint = move || Ok(Next::Rest(ms(checkpoints.engine.checkpoint()?)));
     let reap = move || Ok(Next::Rest(ms(reaper.step(&reaps.engine)?)));
     vec![
         Loop { name: RENEW, step: Box::new(move || renew_step(&renews, &mut renewer)) },
         Loop { name: "pulse", step: Box::new(move || pulse_step(&pulse, &mut generation)) },
         Loop { name: "reap", step: Box::new(reap) },
+        Loop { name: "space", step: Box::new(look) },
+        // Apart from the others: it waits for the disk.
+        Loop { name: "checkpoint", step: Box::new(checkpoint) },
     ]
 }
 
 /// The loop that dispatches events to the consumers of this process.
 pub(crate) fn dispatch(engine: Arc<Engine>, mut dispatcher: Dispatcher) -> Loop {
     let step = move || {
-        let step = dispatcher.step(&*engine.store, |dispatch| engine.dispatch(dispatch))?;
-        Ok(match step {
+        Ok(match engine.dispatch_step(&mut dispatcher)? {
             Step::Again => Next::Now,
             Step::At(at) => Next::After(until(&engine, at)),
             Step::OnBell => Next::After(IDLE),

@@ -9,10 +9,18 @@ pub(crate) mod jobs;
 pub(crate) mod ledger;
 pub(crate) mod people;
 pub(crate) mod processes;
+pub(crate) mod space;
 pub(crate) mod sqlite;
 
 /// A store: what a file, or later a server, must be able to do.
 pub(crate) trait Store:
-    bus::Bus + jobs::Jobs + ledger::Ledger + people::People + processes::Processes + Send + Sync
+    bus::Bus
+    + jobs::Jobs
+    + ledger::Ledger
+    + people::People
+    + processes::Processes
+    + space::Space
+    + Send
+    + Sync
 {
 }

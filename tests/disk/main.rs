@@ -6,6 +6,7 @@ mod damage;
 mod damaged;
 mod disk;
 mod faults;
+mod full;
 mod power;
 #[path = "../rig/say.rs"]
 mod say;

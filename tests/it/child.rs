@@ -119,6 +119,8 @@ fn plays_its_part() {
         "enqueue" => crate::kept::enqueue(file),
         "same keys" => crate::kept::same_keys(file),
         "fill" => crate::full::fill(file),
+        "small disk" => crate::space::small_disk(file),
+        "small limit" => crate::space::small_limit(file),
         "drain" => crate::drain::drain(file),
         "open existing" => crate::strangers::open_existing(file),
         "mortal" => crate::death::mortal(file),

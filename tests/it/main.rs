@@ -25,6 +25,7 @@ mod reader;
 mod record;
 mod runs;
 mod scene;
+mod space;
 mod start;
 mod stop;
 mod strangers;

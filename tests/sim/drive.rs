@@ -25,7 +25,8 @@ impl World {
             48..54 => self.thread(Thread::Resolve),
             54..62 => self.thread(Thread::Pulse),
             62..67 => self.thread(Thread::Renew),
-            67..72 => self.thread(Thread::Reap),
+            67..71 => self.thread(Thread::Reap),
+            71 => self.thread(Thread::Space),
             72..82 => self.produce(),
             82..90 => self.some_time_passes(),
             90..92 => {
@@ -80,6 +81,7 @@ impl World {
             for process in self.living() {
                 process.step(self, Thread::Renew);
                 process.step(self, Thread::Reap);
+                process.step(self, Thread::Space);
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::model::consumer::Registration;
 use crate::model::event::{NewEvent, Published};
 use crate::model::id::{EventId, Held, JobId, JobNo, KindNo, ProcessNo, SendKey, Token};
 use crate::model::job::{Enqueued, NewJob};
+use crate::model::room::RoomMode;
 use crate::store::Store;
 use crate::store::bus::{Bus, InRoute, Look, Outlook, Registered, Wanted};
 use crate::store::jobs::{
@@ -27,6 +28,7 @@ use crate::store::people::{
     LaneView, NoticeView, Page, People, SendDetail, SendView, Stats, Trace,
 };
 use crate::store::processes::{Announced, Processes, Watch};
+use crate::store::space::{Checkpointed, LogHealth, RoomHealth, Space};
 use crate::store::sqlite::SqliteStore;
 
 /// Whether a process lives, and what it is in.
@@ -245,6 +247,26 @@ impl Processes for Mortal {
         fn cancel_asked(me: ProcessNo) -> Vec<Token>;
         fn touch() -> ();
         fn generation() -> u64;
+    }
+}
+
+impl Space for Mortal {
+    fn look_at_space(&self) -> RoomMode {
+        self.alive().map_or(RoomMode::Plenty, |store| store.look_at_space())
+    }
+
+    fn room_mode(&self) -> RoomMode {
+        self.alive().map_or(RoomMode::Plenty, |store| store.room_mode())
+    }
+
+    fn space(&self) -> (RoomHealth, LogHealth) {
+        self.alive().map(|store| store.space()).unwrap_or_default()
+    }
+
+    verbs! {
+        Space:
+        fn tell_space() -> bool;
+        fn checkpoint(me: ProcessNo) -> Checkpointed;
     }
 }
 

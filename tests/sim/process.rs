@@ -14,6 +14,7 @@ use crate::engine::keep::Renewer;
 use crate::engine::reaper::Reaper;
 use crate::engine::resolver::{self, Again};
 use crate::engine::signal::Stop;
+use crate::engine::space::SpaceWatch;
 use crate::engine::{Engine, Settings};
 use crate::error::{Error, Result};
 use crate::store::Store;
@@ -29,6 +30,7 @@ pub(super) enum Thread {
     Pulse,
     Renew,
     Reap,
+    Space,
 }
 
 pub(super) struct Process {
@@ -39,6 +41,7 @@ pub(super) struct Process {
     dispatcher: Mutex<Option<Dispatcher>>,
     renewer: Mutex<Option<Renewer>>,
     reaper: Mutex<Option<Reaper>>,
+    space: Mutex<Option<SpaceWatch>>,
     generation: Mutex<Option<u64>>,
     resolves: Mutex<Option<()>>,
     at_work: AtomicUsize,
@@ -79,6 +82,7 @@ impl Process {
             dispatcher: Mutex::new(Some(dispatcher)),
             renewer: Mutex::new(Some(Renewer::default())),
             reaper: Mutex::new(Some(Reaper::new(&engine))),
+            space: Mutex::new(Some(SpaceWatch::default())),
             generation: Mutex::new(Some(0)),
             resolves: Mutex::new(Some(())),
             at_work: AtomicUsize::new(0),
@@ -101,6 +105,10 @@ impl Process {
                 alone(&self.renewer, |renewer| renewer.step(&self.engine).map(|()| false))
             }
             Thread::Reap => alone(&self.reaper, |reaper| reaper.step(&self.engine).map(|_| false)),
+            Thread::Space => alone(&self.space, |space| {
+                space.step(&self.engine)?;
+                self.engine.checkpoint().map(|_| false)
+            }),
         };
         self.life.leave();
         match answer {
@@ -142,8 +150,7 @@ impl Process {
 
     fn dispatch(&self, dispatcher: &mut Dispatcher) -> Result<bool> {
         let engine = &self.engine;
-        let step = dispatcher.step(&*self.store, |dispatch| engine.dispatch(dispatch))?;
-        Ok(step == Step::Again)
+        Ok(engine.dispatch_step(dispatcher)? == Step::Again)
     }
 
     fn resolve(&self) -> Result<bool> {

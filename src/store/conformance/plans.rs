@@ -19,6 +19,7 @@ const MAY: &[(&str, &str)] = &[
         "cascade.rs CASCADE_FIND",
         "an index of the lanes that are being cancelled, and only the first",
     ),
+    ("checkpoint.rs FIRST", "an index of the processes that live, and only the first"),
     ("claim.rs RUNNING_ALL", "never more rows than the global cap"),
     ("foreign.rs OURS", "the schema itself, once at the start"),
     ("process.rs PROCESS_LIVING", "an index of the processes that live"),

@@ -10,6 +10,7 @@ use crate::store::bus::{Bus, InRoute, Look, Outlook, Registered, Wanted};
 impl Bus for SqliteStore {
     fn publish(&self, events: Vec<NewEvent>) -> Result<Vec<Published>> {
         events.iter().try_for_each(NewEvent::check)?;
+        self.disk.admit(&self.env)?;
         self.writer
             .write(move |tx| events.iter().map(|event| publish::publish(tx, event)).collect())
     }

@@ -7,7 +7,7 @@ mod tests;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use r2d2::ManageConnection;
@@ -16,6 +16,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::guard::Admitted;
+use super::space::{Disk, LOG_LIMIT};
 use super::wait::{OPENING_MS, shortly, while_busy};
 use crate::env::Env;
 use crate::error::{Error, Result};
@@ -24,7 +25,8 @@ use crate::error::{Error, Result};
 const OLDEST_SQLITE: i32 = 3_051_003;
 const BAD_SQLITE: i32 = 3_052_000;
 
-/// Pages of WAL after which a commit also checkpoints, passively.
+/// Pages of WAL after which a commit also checkpoints, passively. The loop of a started engine
+/// normally comes before; a handle without one has nothing else.
 const AUTOCHECKPOINT_PAGES: i64 = 4_000;
 
 /// No symbolic link: the path was resolved when it was admitted. No creation: only the guard makes
@@ -44,11 +46,31 @@ pub enum Durability {
     Relaxed,
 }
 
+/// Who takes the write-ahead log over into the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checkpoint {
+    /// This handle: a loop of its started engine, beside the commits, and without an engine now and
+    /// then a commit. The default.
+    #[default]
+    Own,
+    /// Another program, such as Litestream: this handle never does, not even when it is closed.
+    /// The cost: while that program does not run, the log grows without limit and reads become
+    /// slower with it; `doctor` and a notice tell when it is beyond 128 MiB. It holds for this
+    /// handle only: whoever opens the same file without it, the command line too, takes the log
+    /// over.
+    External,
+}
+
+/// VM instructions of a read between two looks at how long it has taken: about a millisecond.
+const LOOK_OPS: i32 = 20_000;
+
 /// Where the write connection comes from, now and again after a storage error.
 pub(super) struct Source {
     pub(super) file: Admitted,
     pub(super) durability: Durability,
+    pub(super) checkpoint: Checkpoint,
     pub(super) era: Era,
+    pub(super) disk: Arc<Disk>,
 }
 
 impl Source {
@@ -56,7 +78,7 @@ impl Source {
     pub(super) fn reopen(&self, env: &Env) -> Result<Connection> {
         self.file.is_still_there()?;
         let conn = open(&self.file, env)?;
-        while_busy(env, OPENING_MS, || settle_writer(&conn, &self.file.path))?;
+        while_busy(env, OPENING_MS, || settle_writer(&conn, &self.file.path, self.checkpoint))?;
         Ok(conn)
     }
 
@@ -105,12 +127,29 @@ pub(super) fn open(file: &Admitted, env: &Env) -> Result<Connection> {
 }
 
 /// Makes it the write connection. It may be done again from its beginning.
-pub(super) fn settle_writer(conn: &Connection, path: &Path) -> Result<()> {
+pub(super) fn settle_writer(conn: &Connection, path: &Path, checkpoint: Checkpoint) -> Result<()> {
     set_wal(conn, path)?;
     settle(conn, path)?;
     synchronous(conn, path, Durability::Full)?;
-    set(conn, path, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
-    set(conn, path, "journal_size_limit", 64 << 20)
+    let pages = if checkpoint == Checkpoint::Own { AUTOCHECKPOINT_PAGES } else { 0 };
+    set(conn, path, "wal_autocheckpoint", pages)?;
+    leave_log(conn, path, checkpoint)?;
+    set(conn, path, "journal_size_limit", i64::try_from(LOG_LIMIT).unwrap_or(i64::MAX))
+}
+
+/// Makes it the connection that takes the log over; it never does so by itself.
+pub(super) fn settle_checkpointer(conn: &Connection, path: &Path) -> Result<()> {
+    settle(conn, path)?;
+    synchronous(conn, path, Durability::Full)?;
+    set(conn, path, "wal_autocheckpoint", 0)
+}
+
+// Else the last connection that is closed takes the log over and removes it.
+fn leave_log(conn: &Connection, path: &Path, checkpoint: Checkpoint) -> Result<()> {
+    let leave = checkpoint == Checkpoint::External;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave)
+        .map_err(|e| unusable(path, e))?;
+    Ok(())
 }
 
 /// Sets how durable the next commits are.
@@ -127,6 +166,7 @@ pub(super) fn synchronous(conn: &Connection, path: &Path, durability: Durability
 pub(super) struct Readers {
     inner: SqliteConnectionManager,
     era: Era,
+    env: Env,
 }
 
 /// Grows when a storage error makes all older connections doubtful.
@@ -136,6 +176,15 @@ pub(super) type Era = Arc<AtomicU64>;
 pub(super) struct Reader {
     conn: Connection,
     era: u64,
+    /// Whatever it reads is ended at this time of the monotonic clock, in milliseconds.
+    until_ms: Arc<AtomicI64>,
+}
+
+impl Reader {
+    /// An old reader keeps the log from being taken over, so each has an end.
+    pub(super) fn ends_at(&self, until_ms: i64) {
+        self.until_ms.store(until_ms, Ordering::Relaxed);
+    }
 }
 
 impl Deref for Reader {
@@ -152,7 +201,12 @@ impl ManageConnection for Readers {
 
     fn connect(&self) -> rusqlite::Result<Reader> {
         let era = self.era.load(Ordering::SeqCst);
-        Ok(Reader { conn: self.inner.connect()?, era })
+        let conn = self.inner.connect()?;
+        let until_ms = Arc::new(AtomicI64::new(i64::MAX));
+        let (until, env) = (until_ms.clone(), self.env.clone());
+        let is_over = move || env.mono_ms() > until.load(Ordering::Relaxed);
+        conn.progress_handler(LOOK_OPS, Some(is_over))?;
+        Ok(Reader { conn, era, until_ms })
     }
 
     fn is_valid(&self, reader: &mut Reader) -> rusqlite::Result<()> {
@@ -170,13 +224,19 @@ impl ManageConnection for Readers {
 
 /// A small pool of connections that can only read; their prepared statements live as long as the
 /// pool.
-pub(super) fn pool(file: &Admitted, era: Era) -> Result<r2d2::Pool<Readers>> {
+pub(super) fn pool(
+    file: &Admitted,
+    era: Era,
+    env: Env,
+    checkpoint: Checkpoint,
+) -> Result<r2d2::Pool<Readers>> {
     let path = file.path.clone();
     let inner =
         SqliteConnectionManager::file(&file.path).with_flags(FLAGS).with_init(move |conn| {
             conn.busy_handler(Some(shortly))?;
             let settled = settle(conn, &path)
                 .and_then(|()| synchronous(conn, &path, Durability::Full))
+                .and_then(|()| leave_log(conn, &path, checkpoint))
                 .and_then(|()| set(conn, &path, "query_only", 1));
             settled.map_err(|error| misuse(&error.to_string()))
         });
@@ -187,7 +247,7 @@ pub(super) fn pool(file: &Admitted, era: Era) -> Result<r2d2::Pool<Readers>> {
         .idle_timeout(None)
         .max_lifetime(None)
         .connection_timeout(Duration::from_secs(1))
-        .build(Readers { inner, era })
+        .build(Readers { inner, era, env })
         .map_err(|error| Error::NoReader { why: error.to_string() })
 }
 

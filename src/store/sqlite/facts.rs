@@ -1,14 +1,16 @@
-//! What surrounds a file: its file system, who owns it, who has it open, and how it is flushed. By
-//! `stat` only.
+//! What surrounds a file: its file system and the room there, who owns it, who has it open, and how
+//! it is flushed. By `stat` only.
 
 use std::fs::Metadata;
 use std::path::Path;
 
 use super::guard::{self, filesystem};
 use super::process::{Alive, Lock};
-use super::{SqliteStore, process};
+use super::{Checkpoint, SqliteStore, ballast, process};
 use crate::error::Result;
+use crate::model::room::RoomMode;
 use crate::store::people::Fact;
+use crate::store::space::{RoomHealth, Space};
 
 impl SqliteStore {
     /// What `doctor` says beside what the tables say.
@@ -16,7 +18,34 @@ impl SqliteStore {
         let mut facts = vec![file_system(&self.file.path), flush_call()];
         facts.extend(files(&self.file.path));
         facts.push(self.processes()?);
+        facts.extend([self.room(), self.checkpoints()]);
         Ok(facts)
+    }
+
+    fn room(&self) -> Fact {
+        // A look alone: a diagnosis lays no ballast.
+        self.disk.look(&self.env);
+        let RoomHealth { mode, free_bytes, low_water_bytes } = self.space().0;
+        let wrong = match mode {
+            RoomMode::Plenty => None,
+            RoomMode::Low => Some("no job is begun and no event dispatched: free some space"),
+            RoomMode::Full => Some("nothing new is accepted or begun: free some space"),
+        };
+        let free = free_bytes.map_or("unknown".to_owned(), |free| format!("{free} bytes free"));
+        let ballast = if ballast::is_there(&self.file.path) { "a" } else { "no" };
+        let value = format!(
+            "{}: {free}, low-water mark {low_water_bytes} bytes, {ballast} ballast file",
+            mode.as_str()
+        );
+        Fact { wrong: wrong.map(str::to_owned), ..fact("disk", value) }
+    }
+
+    fn checkpoints(&self) -> Fact {
+        let by = match self.checkpoint {
+            Checkpoint::Own => "own: by a started engine, else by commits",
+            Checkpoint::External => "external: by another program, which must run",
+        };
+        fact("checkpoint", by.to_owned())
     }
 
     fn processes(&self) -> Result<Fact> {

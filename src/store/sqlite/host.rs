@@ -35,6 +35,7 @@ impl SqliteStore {
 
     // A verb that fails takes back what it did: the host's transaction stays usable.
     fn in_host<T>(&self, conn: &Connection, verb: impl FnOnce(&Tx<'_>) -> Result<T>) -> Result<T> {
+        self.disk.admit(&self.env)?;
         if conn.is_autocommit() {
             return Err(refused(
                 "its connection has no transaction open: begin one with IMMEDIATE",
@@ -47,7 +48,11 @@ impl SqliteStore {
         take_lock(conn)?;
         self.check_connection(conn)?;
         let tx = Tx::new(conn, &self.env, &self.meta.secret);
-        tx.savepoint(|| verb(&tx))
+        tx.savepoint(|| verb(&tx)).inspect_err(|error| {
+            if error.is_disk_full() {
+                self.disk.is_full(&self.env);
+            }
+        })
     }
 
     fn check_connection(&self, conn: &Connection) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The verbs of jobs, each handed to the writer.
 
 use super::round::Care;
+use super::space::Disk;
 use super::tx::Tx;
 use super::{
     SqliteStore, accept, audit_log, channel, consent, end, enqueue, order, publish, round, row,
@@ -19,6 +20,7 @@ use crate::store::ledger::{Accepted, ChannelChange, Consent, Fact};
 impl Jobs for SqliteStore {
     fn enqueue(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>> {
         jobs.iter().try_for_each(NewJob::check)?;
+        self.disk.admit(&self.env)?;
         self.writer.write(move |tx| jobs.iter().map(|job| enqueue::enqueue(tx, job)).collect())
     }
 
@@ -84,34 +86,42 @@ impl Jobs for SqliteStore {
 impl SqliteStore {
     /// Runs host code on this thread as the leader of a transaction.
     pub(crate) fn transaction<T>(&self, body: impl FnOnce(&dyn Within) -> Result<T>) -> Result<T> {
-        self.writer.host(|tx| body(tx))
+        self.writer.host(|tx| body(&Hosted { tx, disk: &self.disk }))
     }
 }
 
-impl Within for Tx<'_> {
+/// A transaction that the host shares.
+struct Hosted<'t, 'c> {
+    tx: &'t Tx<'c>,
+    disk: &'t Disk,
+}
+
+impl Within for Hosted<'_, '_> {
     fn publish(&self, event: &NewEvent) -> Result<Published> {
         event.check()?;
-        self.savepoint(|| publish::publish(self, event))
+        self.disk.admit(self.tx.env)?;
+        self.tx.savepoint(|| publish::publish(self.tx, event))
     }
 
     fn enqueue(&self, job: &NewJob) -> Result<Enqueued> {
         job.check()?;
-        self.savepoint(|| enqueue::enqueue(self, job))
+        self.disk.admit(self.tx.env)?;
+        self.tx.savepoint(|| enqueue::enqueue(self.tx, job))
     }
 
     fn set_consent(&self, consent: &Consent) -> Result<()> {
-        self.savepoint(|| consent::set_consent(self, consent))
+        self.tx.savepoint(|| consent::set_consent(self.tx, consent))
     }
 
     fn set_channel(&self, change: &ChannelChange) -> Result<()> {
-        self.savepoint(|| channel::set_state(self, change))
+        self.tx.savepoint(|| channel::set_state(self.tx, change))
     }
 
     fn accept(&self, fact: &Fact) -> Result<Accepted> {
-        self.savepoint(|| accept::accept(self, fact))
+        self.tx.savepoint(|| accept::accept(self.tx, fact))
     }
 
     fn connection(&self) -> &rusqlite::Connection {
-        self.conn
+        self.tx.conn
     }
 }

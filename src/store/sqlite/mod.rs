@@ -6,12 +6,14 @@ mod again;
 mod audit;
 mod audit_log;
 mod await_evidence;
+mod ballast;
 mod bury;
 mod bus;
 mod cancel;
 mod careful;
 mod cascade;
 mod channel;
+mod checkpoint;
 mod claim;
 mod connection;
 mod consent;
@@ -69,7 +71,9 @@ pub(crate) mod sabotage;
 pub(crate) mod scratch;
 mod sends;
 mod settle;
+mod space;
 mod step;
+mod tell_space;
 mod tx;
 mod undecided;
 mod unique;
@@ -77,11 +81,12 @@ mod wait;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use uuid::Uuid;
 
-pub use connection::Durability;
+pub use connection::{Checkpoint, Durability};
 
 use crate::env::Env;
 use crate::error::{Error, Result};
@@ -90,6 +95,7 @@ use crate::store::Store;
 use connection::Source;
 use guard::Admitted;
 use process::Lock;
+use space::Disk;
 use tx::Secret;
 use wait::{OPENING_MS, while_busy};
 use writer::Writer;
@@ -101,6 +107,7 @@ pub(crate) struct Opening {
     /// ready is opened.
     pub(crate) create: bool,
     pub(crate) durability: Durability,
+    pub(crate) checkpoint: Checkpoint,
     /// How long a write waits for another program's lock, in milliseconds.
     pub(crate) busy_ms: u64,
     /// Open it on a network file system too, and give up that accepted work is kept and that a lane
@@ -110,10 +117,14 @@ pub(crate) struct Opening {
 
 impl Default for Opening {
     fn default() -> Opening {
-        let durability = Durability::Full;
-        Opening { create: true, durability, busy_ms: 1_000, allow_filesystem: false }
+        let (durability, checkpoint) = (Durability::Full, Checkpoint::Own);
+        Opening { create: true, durability, checkpoint, busy_ms: 1_000, allow_filesystem: false }
     }
 }
+
+/// The longest that one read may take, in milliseconds: while it is under way, the write-ahead log
+/// cannot begin anew.
+const LONGEST_READ_MS: i64 = 30_000;
 
 /// A store on one file: the write connection with its queue, and a small pool of readers beside it.
 pub(crate) struct SqliteStore {
@@ -121,6 +132,9 @@ pub(crate) struct SqliteStore {
     env: Env,
     meta: Meta,
     writer: Writer,
+    era: connection::Era,
+    checkpoint: Checkpoint,
+    disk: Arc<Disk>,
     readers: r2d2::Pool<connection::Readers>,
     live: look::Live,
     /// Grows with every commit of others that was seen.
@@ -144,21 +158,47 @@ impl SqliteStore {
             return Err(Error::Setting { what: "durability", why: why.to_owned() });
         }
         let era = connection::Era::default();
-        let readers = connection::pool(&file, era.clone())?;
-        let source = Source { file: file.clone(), durability: how.durability, era };
+        let (durability, checkpoint) = (how.durability, how.checkpoint);
+        let readers = connection::pool(&file, era.clone(), env.clone(), checkpoint)?;
+        let disk = Arc::new(Disk::new(file.path.clone()));
+        let (of, on) = (era.clone(), disk.clone());
+        let source = Source { file: file.clone(), durability, checkpoint, era: of, disk: on };
         let writer = Writer::new(conn, source, env.clone(), meta.secret.clone(), how.busy_ms)?;
         let (live, locks) = (look::Live::default(), parking_lot::Mutex::default());
         let generation = 0.into();
-        Ok(SqliteStore { file, env, meta, writer, readers, live, generation, locks })
+        Ok(SqliteStore {
+            file,
+            env,
+            meta,
+            writer,
+            era,
+            checkpoint,
+            disk,
+            readers,
+            live,
+            generation,
+            locks,
+        })
     }
 
     /// Reads on a connection that cannot write; what one call reads is one snapshot only inside a
     /// transaction of its own.
     fn read<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.read_for(LONGEST_READ_MS, body)
+    }
+
+    /// The same, ended after this long.
+    fn read_for<T>(
+        &self,
+        longest_ms: i64,
+        body: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
         self.writer.check_open()?;
         let conn =
             self.readers.get().map_err(|error| Error::NoReader { why: error.to_string() })?;
-        body(&conn)
+        let _reading = self.disk.reading(&self.env);
+        conn.ends_at(self.env.mono_ms() + longest_ms);
+        body(&conn).map_err(|error| error.of_read(longest_ms))
     }
 
     /// The row number of a kind, made if it is new.
@@ -184,6 +224,12 @@ impl SqliteStore {
         Ok(body())
     }
 
+    /// From now on the disk seems to have this room.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn pretend_room(&self, room: Option<crate::env::Room>) {
+        self.env.pretend_room(room);
+    }
+
     /// Commits of this handle so far.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn commits(&self) -> u64 {
@@ -195,7 +241,7 @@ impl SqliteStore {
 // from its beginning.
 fn make_ready(conn: &mut Connection, path: &Path, env: &Env, how: &Opening) -> Result<Meta> {
     while_busy(env, OPENING_MS, || migrate::admit(conn, path, how.create))?;
-    while_busy(env, OPENING_MS, || connection::settle_writer(conn, path))?;
+    while_busy(env, OPENING_MS, || connection::settle_writer(conn, path, how.checkpoint))?;
     if how.create {
         let relaxed = how.durability == Durability::Relaxed;
         while_busy(env, OPENING_MS, || migrate::migrate(conn, path, env, relaxed))?;

@@ -12,6 +12,10 @@ use crate::store::people::{
     LaneView, NoticeView, Page, People, SendDetail, SendView, Stats, Trace,
 };
 
+/// The longest that a diagnosis may take, in milliseconds. Each of its statements is a snapshot of
+/// its own.
+const LONGEST_DOCTOR_MS: i64 = 10 * 60_000;
+
 impl SqliteStore {
     // Several statements that agree with each other: a read transaction, which ends with the call.
     fn snapshot<T>(&self, body: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
@@ -100,7 +104,8 @@ impl People for SqliteStore {
     // Not one snapshot: it reads for long, and a reader that stands still keeps the log from
     // shrinking.
     fn doctor(&self) -> Result<Diagnosis> {
-        let mut found = self.read(|conn| inspect::doctor(conn, &self.file.path))?;
+        let mut found =
+            self.read_for(LONGEST_DOCTOR_MS, |conn| inspect::doctor(conn, &self.file.path))?;
         let around = self.surroundings()?;
         found.sound &= around.iter().all(|fact| fact.wrong.is_none());
         found.facts.extend(around);

@@ -231,8 +231,22 @@ impl Writer {
         self.queue.lock().waiting.iter().any(|seat| seat.full)
     }
 
+    /// Something to be done while this process commits nothing.
+    pub(super) fn between_turns<T>(&self, body: impl FnOnce() -> T) -> T {
+        let _held = self.held.lock();
+        body()
+    }
+
+    /// An error of another connection to the file says as much of it.
+    pub(super) fn doubt(&self, error: &Error) {
+        self.note(error, &self.held.lock());
+    }
+
     /// Draws the consequences of an error before anybody hears of it.
     fn note(&self, error: &Error, held: &Held) {
+        if error.is_disk_full() {
+            self.source.disk.is_full(&self.env);
+        }
         match error.doubt() {
             Some(Doubt::Handle) => {
                 // The first cause stays.

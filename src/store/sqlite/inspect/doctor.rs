@@ -6,15 +6,13 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::query::{all, one};
-use super::stats::wal_bytes;
 use crate::error::{Error, Result};
 use crate::store::people::{Diagnosis, Fact};
 use crate::store::sqlite::audit::{audit, shown};
+use crate::store::sqlite::checkpoint::{self, Frames};
 use crate::store::sqlite::connection::check_sqlite;
 use crate::store::sqlite::migrate::NEWEST;
-
-/// A write-ahead log beyond this is held open by an old reader.
-const LARGE_WAL: u64 = 256 << 20;
+use crate::store::sqlite::space::LOG_ALARM;
 
 /// What each connection of ours must read back.
 const PRAGMAS: [(&str, &str, &str); 7] = [
@@ -49,7 +47,7 @@ pub(in super::super) fn doctor(conn: &Connection, path: &Path) -> Result<Diagnos
     facts.push(foreign(all(conn, FOREIGN, [], |row| row.get(0))?));
     let bytes: i64 = one(conn, SIZE, [], |row| row.get(0))?.unwrap_or(0);
     facts.push(fact("database bytes", bytes.to_string()));
-    facts.push(log(wal_bytes(path)));
+    facts.push(log(checkpoint::log_bytes(path), checkpoint::frames(conn)?));
     let audits = audit(conn)?;
     let sound =
         facts.iter().all(|f| f.wrong.is_none()) && audits.iter().all(|found| found.count == 0);
@@ -121,12 +119,14 @@ fn foreign(found: Vec<String>) -> Fact {
     Fact { wrong: Some(wrong), ..fact("foreign triggers and indexes", found.join(", ")) }
 }
 
-fn log(bytes: u64) -> Fact {
-    let wrong = (bytes > LARGE_WAL).then(|| {
+fn log(bytes: u64, frames: Frames) -> Fact {
+    let wrong = (bytes > LOG_ALARM).then(|| {
         "an old reader keeps it from being taken over: end long reads, other tools and stopped processes"
             .to_owned()
     });
-    Fact { wrong, ..fact("write-ahead log bytes", bytes.to_string()) }
+    let (written, behind) = (frames.written, frames.behind());
+    let value = format!("{bytes} bytes, {written} frames, {behind} of them not in the file yet");
+    Fact { wrong, ..fact("write-ahead log", value) }
 }
 
 fn fact(name: &str, value: String) -> Fact {

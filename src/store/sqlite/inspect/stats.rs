@@ -11,6 +11,7 @@ use super::places::places;
 use super::query::{all, one};
 use crate::error::Result;
 use crate::store::people::{Census, Count, Stats};
+use crate::store::sqlite::checkpoint::log_bytes;
 
 const UNKNOWN: &str = "SELECT count(*) FROM (SELECT 1 FROM lanebox_send_try WHERE state IN ('intended', 'unknown') AND state = 'unknown' LIMIT 100001)";
 const NOTICES: &str =
@@ -44,16 +45,9 @@ pub(in super::super) fn stats(conn: &Connection, path: &Path) -> Result<Stats> {
         kinds: kinds(conn, &dead)?,
         orgs: orgs(conn, &dead)?,
         consumers: consumers(conn)?,
-        wal_bytes: wal_bytes(path),
+        wal_bytes: log_bytes(path),
         ..stats.unwrap_or_default()
     })
-}
-
-// `stat` only: opening the log with file calls of our own would drop SQLite's locks.
-pub(super) fn wal_bytes(path: &Path) -> u64 {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    std::fs::metadata(wal).map_or(0, |file| file.len())
 }
 
 /// Dead jobs by (kind, org), of the first 10,000.
