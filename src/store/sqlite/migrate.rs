@@ -39,10 +39,14 @@ pub(super) fn admit(conn: &Connection, path: &Path, create: bool) -> Result<()> 
             Err(Error::unusable(path, why))
         }
         Some(_) => Ok(()),
-        None if foreign::any(conn)? => Err(Error::unusable(
-            path,
-            "its table lanebox_meta is missing though others of Lanebox are there: restore it from a backup",
-        )),
+        None if foreign::any(conn)? => match version(conn, path)? {
+            // Another process has made them all between the two looks.
+            Some(_) => admit(conn, path, create),
+            None => Err(Error::unusable(
+                path,
+                "its table lanebox_meta is missing though others of Lanebox are there: restore it from a backup",
+            )),
+        },
         None if create => Ok(()),
         None => Err(Error::unusable(
             path,

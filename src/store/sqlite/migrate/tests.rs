@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::NEWEST;
+use super::{NEWEST, admit};
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::store::sqlite::{Durability, Opening, SqliteStore};
@@ -83,4 +83,25 @@ fn a_file_made_to_keep_everything_is_not_opened_relaxed() {
     drop(SqliteStore::open(&path, Env::system(), &how).expect("made relaxed"));
     drop(SqliteStore::open(&path, Env::system(), &how).expect("it is"));
     open(&path, false).expect("more than it asks for");
+}
+
+// Each look is a snapshot of its own.
+#[test]
+fn r14_tables_that_another_process_makes_between_two_looks_are_no_damage() {
+    use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("crm.db");
+    let conn = Connection::open(&path).expect("opened");
+    conn.execute_batch("CREATE TABLE deal(id INTEGER PRIMARY KEY)").expect("the host's");
+    let (other, mut looks) = (path.clone(), 0);
+    let meanwhile = move |asked: AuthContext<'_>| {
+        looks += i32::from(matches!(asked.action, AuthAction::Select));
+        if looks == 2 {
+            looks += 1;
+            drop(open(&other, true).expect("the other process makes them"));
+        }
+        Authorization::Allow
+    };
+    conn.authorizer(Some(meanwhile)).expect("a hook");
+    admit(&conn, &path, true).expect("they are all there");
 }
