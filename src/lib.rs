@@ -47,7 +47,8 @@
 //!
 //! `model` (nouns, pure decisions), `store` (verbs: one savepoint's worth each), `engine` (steps
 //! that never sleep), `runtime` (threads), and this handle on top; `env` is the one door of time,
-//! chance and the room of the disk. Arrows point at what is depended upon, and a test keeps them so.
+//! chance and the room of the disk. Arrows point at what is depended upon, and a test keeps them
+//! so.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! The room of the disk and the size of the log: nothing new is begun while the disk is nearly full,
-//! and the log is taken over beside the work.
+//! The room of the disk and the size of the log: nothing new is begun while the disk is nearly
+//! full, and the log is taken over beside the work.
 
 use crate::engine::Engine;
 use crate::engine::desk::Desk;

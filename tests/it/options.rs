@@ -1,4 +1,5 @@
-//! R26: every option is set, read back from the file, and seen to act.
+//! R26: every option is set, read back from the file, and seen to act. (`checkpoint` stands in
+//! `space.rs`, with what it saves.)
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

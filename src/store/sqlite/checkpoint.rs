@@ -2,8 +2,8 @@
 //!
 //! Most of it is done on a connection of its own while commits go on. Under steady load that alone
 //! never ends: frames are added while others are taken over, and the log only begins anew once
-//! nothing of it is left. So when it has grown, the few frames that came meanwhile are taken over
-//! between two commits of this process. The log's file is cut only when it has outgrown its limit,
+//! nothing of it is left. So the few frames that came meanwhile are taken over between two commits
+//! of this process. The log's file is cut only when it has outgrown its limit,
 //! and readers are not waited for.
 
 use std::path::Path;
@@ -22,15 +22,12 @@ use crate::model::room::RoomMode;
 use crate::store::space::Checkpointed;
 
 /// So many frames that wait are taken over. Fewer would be written to the file more often than they
-/// need be: the same pages change again and again.
-const DUE_FRAMES: u64 = 1_000;
-
-/// From here on the log is brought to its end, so that it begins anew before a commit must see to
-/// it (the writer's own limit, `AUTOCHECKPOINT_PAGES`, is twice as much).
-const LONG_FRAMES: u64 = 2_000;
+/// need be: the same pages change again and again. Half of what the writer waits for
+/// (`AUTOCHECKPOINT_PAGES`), so that no commit must see to it.
+const DUE_FRAMES: u64 = 2_000;
 
 /// So much waits only if the process whose turn it is stands still.
-const OVERDUE_FRAMES: u64 = 8 * DUE_FRAMES;
+const OVERDUE_FRAMES: u64 = 4 * DUE_FRAMES;
 
 /// How long cutting the log may wait for a writer or a reader, while it keeps writers out.
 const CUT_WAIT: Duration = Duration::from_millis(10);
@@ -106,8 +103,8 @@ impl SqliteStore {
             return Ok(Checkpointed::NotDue);
         }
         let mut taken = run(conn, PASSIVE)?;
-        if taken.is_done() && taken.written >= LONG_FRAMES {
-            // The host's commits wait for as long as a few frames take.
+        if taken.is_done() {
+            // The host's commits wait for as long as the few frames take that came meanwhile.
             taken = self.writer.between_turns(|| run(conn, PASSIVE))?;
         }
         // While some of it waits for a reader, cutting it would keep writers out for nothing.

@@ -86,10 +86,13 @@ fn notice(
 }
 
 fn free_up(room: &RoomHealth) -> String {
-    let (low, free) = (room.low_water_bytes >> 20, room.free_bytes.unwrap_or(0) >> 20);
+    let (needed, free) = ((2 * room.low_water_bytes) >> 20, room.free_bytes.unwrap_or(0) >> 20);
+    if free >= needed {
+        return "a write found no room although the disk shows some: raise the quota of this user; then all goes on by itself"
+            .to_owned();
+    }
     format!(
-        "free some space where the file lies ({free} MiB were free, {} must be); then all goes on by itself",
-        2 * low
+        "free some space where the file lies ({free} MiB were free, {needed} must be); then all goes on by itself"
     )
 }
 

@@ -1,4 +1,5 @@
-//! E117, R7, R9: what a handle does as the disk fills up and empties, and how the log is taken over.
+//! E117, R7, R9: what a handle does as the disk fills up and empties, and how the log is taken
+//! over.
 
 use rusqlite::ffi;
 
@@ -200,13 +201,13 @@ fn r9_of_all_engines_on_a_file_one_takes_the_log_over() {
     let first = mine.register().expect("registered");
     let (second, third) = (mine.register().expect("beside"), other.register().expect("elsewhere"));
     assert_eq!(mine.checkpoint(first).expect("a look"), Checkpointed::NotDue, "too little waits");
-    write(&mine, 1_100);
+    write(&mine, 2_200);
     assert_eq!(mine.checkpoint(second).expect("a look"), Checkpointed::NotDue);
     assert_eq!(other.checkpoint(third).expect("a look"), Checkpointed::NotDue);
     assert_eq!(mine.checkpoint(first).expect("its turn"), Checkpointed::Done);
     assert_eq!(behind(&scratch), 0);
     mine.leave(first).expect("left");
-    write(&mine, 1_100);
+    write(&mine, 2_200);
     assert_eq!(other.checkpoint(third).expect("a look"), Checkpointed::NotDue);
     assert_eq!(mine.checkpoint(second).expect("its turn"), Checkpointed::Done);
 }
