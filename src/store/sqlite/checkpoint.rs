@@ -3,8 +3,8 @@
 //! Most of it is done on a connection of its own while commits go on. Under steady load that alone
 //! never ends: frames are added while others are taken over, and the log only begins anew once
 //! nothing of it is left. So the few frames that came meanwhile are taken over between two commits
-//! of this process. The log's file is cut only when it has outgrown its limit,
-//! and readers are not waited for.
+//! of this process. The log's file is cut only when it has outgrown its limit, and readers are not
+//! waited for.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
