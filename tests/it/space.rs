@@ -103,7 +103,7 @@ fn r26_checkpoint_says_who_takes_the_log_over() {
         match checkpoint {
             Checkpoint::Own => until("it is taken over", || {
                 let (written, taken_over) = frames(&scene);
-                written - taken_over < 2_000
+                written - taken_over < 3_000
             }),
             Checkpoint::External => {
                 let seen = running.health().log;

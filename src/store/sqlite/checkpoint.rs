@@ -22,9 +22,9 @@ use crate::model::room::RoomMode;
 use crate::store::space::Checkpointed;
 
 /// So many frames that wait are taken over. Fewer would be written to the file more often than they
-/// need be: the same pages change again and again. Half of what the writer waits for
-/// (`AUTOCHECKPOINT_PAGES`), so that no commit must see to it.
-const DUE_FRAMES: u64 = 2_000;
+/// need be: the same pages change again and again. Less than what the writer waits for
+/// (`AUTOCHECKPOINT_PAGES`), so that hardly a commit must see to it.
+const DUE_FRAMES: u64 = 3_000;
 
 /// So much waits only if the process whose turn it is stands still.
 const OVERDUE_FRAMES: u64 = 4 * DUE_FRAMES;

@@ -201,13 +201,13 @@ fn r9_of_all_engines_on_a_file_one_takes_the_log_over() {
     let first = mine.register().expect("registered");
     let (second, third) = (mine.register().expect("beside"), other.register().expect("elsewhere"));
     assert_eq!(mine.checkpoint(first).expect("a look"), Checkpointed::NotDue, "too little waits");
-    write(&mine, 2_200);
+    write(&mine, 3_200);
     assert_eq!(mine.checkpoint(second).expect("a look"), Checkpointed::NotDue);
     assert_eq!(other.checkpoint(third).expect("a look"), Checkpointed::NotDue);
     assert_eq!(mine.checkpoint(first).expect("its turn"), Checkpointed::Done);
     assert_eq!(behind(&scratch), 0);
     mine.leave(first).expect("left");
-    write(&mine, 2_200);
+    write(&mine, 3_200);
     assert_eq!(other.checkpoint(third).expect("a look"), Checkpointed::NotDue);
     assert_eq!(mine.checkpoint(second).expect("its turn"), Checkpointed::Done);
 }
@@ -220,7 +220,7 @@ fn r9_whoever_is_first_and_stands_still_is_not_waited_for_for_ever() {
     let me = other.register().expect("registered");
     // A reader keeps the writer from taking it over itself.
     let reader = pinned(&scratch);
-    write(&other, 9_000);
+    write(&other, 13_000);
     drop(reader);
     assert_eq!(other.checkpoint(me).expect("overdue"), Checkpointed::Done);
 }
