@@ -8,7 +8,6 @@ use std::time::Duration;
 use time::OffsetDateTime;
 
 use crate::env::{Env, ManualClock, Room};
-use crate::model::verdict::End;
 use crate::store::jobs::{Ask, Claimed, Finish, Handled, Jobs, Reap, Round};
 use crate::store::processes::{Announced, Processes};
 use crate::store::sqlite::{Opening, SqliteStore};

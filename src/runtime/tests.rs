@@ -79,7 +79,6 @@ fn of(running: &Running) -> LoopHealth {
     running.health().loops.into_iter().find(|one| one.name == "test").expect("the loop")
 }
 
-// fault: panic-kills-the-worker
 #[test]
 fn a_loop_that_panics_or_fails_goes_on_and_tells_of_it() {
     let scene = Scene::new();

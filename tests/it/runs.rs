@@ -264,6 +264,7 @@ impl std::fmt::Display for Hostile {
 
 impl std::error::Error for Hostile {}
 
+// fault: panic-kills-the-worker
 #[test]
 fn e56_jobs_that_fail_in_every_way_cost_the_others_nothing() {
     let scene = Scene::new();

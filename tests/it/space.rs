@@ -125,6 +125,7 @@ fn r26_checkpoint_says_who_takes_the_log_over() {
     }
 }
 
+// fault: no-room-is-taken
 #[cfg(feature = "testing")]
 #[test]
 fn e117_below_the_low_water_mark_nothing_new_is_begun_and_what_runs_is_recorded() {

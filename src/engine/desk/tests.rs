@@ -256,7 +256,7 @@ fn what_was_taken_ahead_is_not_begun_after_its_lease() {
 }
 
 // E65
-// fault: takes-while-it-stops, starts-while-it-stops
+// fault: takes-while-it-stops
 #[test]
 fn a_stop_takes_nothing_starts_nothing_and_commits_the_last_ends() {
     let mut scene = Scene::new();

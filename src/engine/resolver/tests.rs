@@ -261,7 +261,6 @@ fn the_outside_is_asked_with_no_transaction_open_and_may_fail() {
 
 // R59: forty unknown sends of one outage, and after a while none is without a resolution or an
 // alert.
-// fault: unknown-is-silent
 #[test]
 fn r59_no_unknown_is_frozen_for_ever() {
     let w = World::new();

@@ -201,7 +201,6 @@ fn nothing_of_a_refused_message_is_in_what_people_read() {
     shop.w.sound();
 }
 
-// fault: refusal-for-good-is-tried-again
 #[test]
 fn e74_e132_refusals_end_the_run_as_what_they_are_and_keep_their_number() {
     let shop = Shop::new(NEITHER);
@@ -341,7 +340,7 @@ fn a_name_that_breaks_a_rule_is_the_handlers_mistake_and_uses_nothing() -> Resul
     Ok(())
 }
 
-// fault: intent-is-no-reason
+// fault: blind-resend
 #[test]
 fn e71_e72_after_a_crash_at_any_point_of_the_call_one_message_is_out() {
     for (abilities, reply) in [

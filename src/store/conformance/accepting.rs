@@ -96,7 +96,7 @@ fn e29_a_job_of_a_transaction_that_is_taken_back_does_not_exist() {
     world.is_sound();
 }
 
-// fault: no-savepoint
+// fault: refusal-ends-the-transaction
 #[test]
 fn e30_after_a_refused_duplicate_the_transaction_is_usable() {
     let world = World::new();

@@ -135,7 +135,6 @@ fn the_count_sees_a_walk() {
 }
 
 // R32, and 200,000 jobs behind one lane in the design.
-// fault: whole-line-is-ready
 #[test]
 fn r32_a_claim_beside_a_busy_lane_with_a_long_line_costs_what_it_costs_without() {
     let world = settled();

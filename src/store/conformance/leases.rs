@@ -176,7 +176,6 @@ fn e61_a_renewed_lease_is_not_taken_back() {
     }
 }
 
-// fault: renew-without-token
 #[test]
 fn e62_who_renews_after_a_loss_hears_it() {
     let world = World::new();
@@ -202,7 +201,7 @@ fn e63_the_history_keeps_the_loss_and_the_error_before_it() {
     assert_eq!(history, ["failed: the network is down", lost]);
 }
 
-// fault: reap-counts-twice
+// fault: one-notice-each
 #[test]
 fn e64_r20_two_reapers_revive_each_job_once_and_write_one_notice() {
     let world = World::unguarded();
@@ -239,7 +238,7 @@ fn r21_lost_runs_that_cannot_be_written_hide_nobody_behind_them() {
     world.is_sound();
 }
 
-// fault: reap-at-the-instant
+// fault: reap-too-early
 #[test]
 fn j30_reaping_touches_nothing_else_and_twice_nothing_more() {
     let world = World::new();
@@ -312,7 +311,7 @@ fn e50_the_hosts_rows_of_a_lost_run_are_not_even_asked_for() {
     assert_eq!((asked, world.one::<i64>("SELECT count(*) FROM deal")), (0, 0));
 }
 
-// fault: end-without-token
+// fault: end-without-token, renew-without-token
 #[test]
 fn e50_e54_j34_j35_who_lost_its_lease_changes_nothing_whatever_it_says() {
     let ends = || {

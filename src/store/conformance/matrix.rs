@@ -15,7 +15,6 @@ use verbs::VERBS;
 
 const TABLE: &str = include_str!("matrix/table.txt");
 
-// fault: renew-without-token
 #[test]
 fn r23_every_verb_has_one_result_in_every_place_and_bystanders_do_not_change() {
     let mut now = String::new();

@@ -107,7 +107,6 @@ fn e129_the_order_of_a_lane_does_not_follow_a_clock_that_steps_back() {
     assert_eq!(drained(&world), jobs);
 }
 
-// fault: handed-back-goes-last
 #[test]
 fn e129_a_job_handed_back_after_the_clock_stepped_back_keeps_its_place_in_its_lane() {
     let world = World::new();
@@ -119,7 +118,6 @@ fn e129_a_job_handed_back_after_the_clock_stepped_back_keeps_its_place_in_its_la
     assert_eq!(world.taken(1), [first]);
 }
 
-// fault: due-waits-for-a-claim
 #[test]
 fn e129_a_scheduled_job_comes_before_what_is_enqueued_a_millisecond_after_it_was_due() {
     let world = World::new();
@@ -172,7 +170,6 @@ fn a_postponement_of_a_minute_keeps_the_lane_and_a_longer_one_gives_it_back() {
     }
 }
 
-// fault: a-busy-lane-ends-the-claim
 #[test]
 fn r32_a_lane_that_is_busy_holds_up_no_other() {
     let world = World::new();

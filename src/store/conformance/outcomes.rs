@@ -136,7 +136,6 @@ fn e55_a_kind_without_a_worker_here_is_left_and_uses_no_attempt() {
     assert_eq!(world.take().attempts, 1);
 }
 
-// fault: retry-at-once
 #[test]
 fn e56_a_job_that_fails_for_ever_keeps_nobody_else_waiting() {
     let world = World::new();

@@ -22,10 +22,11 @@ const fn operations_per_file(seed: u64) -> usize {
 }
 
 // fault: end-without-token, loss-is-no-loss, retry-overtaken, attempts-without-end
-// fault: cap-and-one, org-cap, first-org-first, priority-is-ignored, expired-runs
+// fault: org-cap, first-org-first, priority-is-ignored, expired-runs
 // fault: cancelled-keeps-its-lane, requeue-in-front, cascade-takes-later-ones
 // fault: lane-does-not-go-on, clock-orders-lanes, token-stays, reap-ignores-boots
-// fault: once-is-twice, job-key-is-forgotten
+// fault: once-is-twice, job-key-is-forgotten, due-waits-for-a-claim
+// fault: handed-back-goes-last
 #[test]
 fn the_file_is_always_what_the_reference_model_says() {
     let mut said = say::Rig::new("model", OPERATIONS);

@@ -2,6 +2,7 @@
 //! the real writer, and a look at the file after each.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
@@ -10,7 +11,9 @@ use super::round::Care;
 use super::tx::{Secret, Tx};
 pub(crate) use super::writer::faults::{Fault, Point};
 use super::writer::{Answering, Writer};
-use super::{Durability, SqliteStore, audit, enqueue, guard, order, pause, process, round, settle};
+use super::{
+    Disk, Durability, SqliteStore, audit, enqueue, guard, order, pause, process, round, settle,
+};
 use crate::env::Env;
 use crate::error::Result;
 use crate::model::id::{JobNo, LaneNo, ProcessNo, SendNo};
@@ -104,9 +107,11 @@ impl Alone {
     pub(crate) fn open(path: &Path, env: Env) -> Result<Alone> {
         let file = guard::admit(path, true, false)?;
         let conn = connection::open(&file, &env)?;
-        connection::settle_writer(&conn, &file.path)?;
+        let checkpoint = connection::Checkpoint::Own;
+        connection::settle_writer(&conn, &file.path, checkpoint)?;
         let (durability, era) = (Durability::Relaxed, connection::Era::default());
-        let source = Source { file, durability, era };
+        let disk = Arc::new(Disk::new(file.path.clone()));
+        let source = Source { file, durability, checkpoint, era, disk };
         Ok(Alone { writer: Writer::new(conn, source, env, Secret([0; 32]), 20)? })
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::consumer::Skip;
 
-// fault: position-is-ahead
+// fault: position-stays
 #[test]
 fn e3_an_event_is_pending_until_its_consumers_have_seen_it() {
     let scratch = Scratch::new();
@@ -17,7 +17,7 @@ fn e3_an_event_is_pending_until_its_consumers_have_seen_it() {
     assert_eq!(state(&scratch, 1), "pending", "its job waits");
 }
 
-// fault: pattern-matches-more
+// fault: position-stays
 #[test]
 fn e7_two_consumers_that_succeed_make_the_event_done() {
     let scratch = Scratch::new();
@@ -33,7 +33,7 @@ fn e7_two_consumers_that_succeed_make_the_event_done() {
     scratch.assert_sound();
 }
 
-// fault: failure-repeats-all
+// fault: position-stays
 #[test]
 fn e8_one_that_fails_first_makes_nobody_else_run_again() {
     let scratch = Scratch::new();
@@ -135,7 +135,7 @@ fn e19_a_consumer_that_comes_later_gets_no_old_events() {
     assert_eq!(deliveries(&scratch), ["a 1 job", "a 2 job", "a 3 job", "b 3 job"]);
 }
 
-// fault: stale-look-is-written
+// fault: position-stays
 #[test]
 fn e23_e24_one_event_is_one_job_however_often_it_is_drained() {
     let scratch = Scratch::new();
@@ -184,7 +184,6 @@ fn e25_j14_the_same_source_id_in_two_orgs_is_two_jobs_each_in_its_org() {
     scratch.assert_sound();
 }
 
-// fault: org-is-lost
 #[test]
 fn a_route_may_name_another_org_and_its_jobs_keep_what_it_says() {
     let scratch = Scratch::new();

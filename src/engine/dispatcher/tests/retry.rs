@@ -78,7 +78,6 @@ fn e14_what_fails_for_ever_ends_within_its_attempts() {
     scratch.assert_sound();
 }
 
-// fault: panic-kills-the-worker
 #[test]
 fn a_panic_is_a_failure_like_any_other() {
     let scratch = Scratch::new();

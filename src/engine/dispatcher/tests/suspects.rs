@@ -196,7 +196,6 @@ fn a_death_stays_counted_while_it_fails_and_is_forgotten_when_it_succeeds() {
     assert_eq!(deliveries(&scratch), ["drain 1 routed"]);
 }
 
-// fault: reap-ignores-boots
 #[test]
 fn a_reboot_accuses_no_route() {
     let scratch = Scratch::new();

@@ -67,15 +67,13 @@ fn must_see(more: &[&'static str]) -> Vec<&'static str> {
     ALWAYS.iter().chain(more).copied().collect()
 }
 
-// fault: blind-resend, intent-is-no-reason, receipt-is-forgotten, give-up-is-tried
-// fault: accept-wakes-nobody, late-call
+// fault: blind-resend, receipt-is-forgotten, accept-wakes-nobody
 #[test]
 fn neither_a_lookup_nor_dedupe() {
     let words = ["told", "marked as sent", "sent again", "given up", "rejected late"];
     mode(NEITHER, &must_see(&words));
 }
 
-// fault: lookup-is-asked-at-once, vanished-is-settled
 #[test]
 fn a_lookup_only() {
     mode(LOOKUP, &must_see(&["not found", "settled by the lookup", "stale look"]));

@@ -71,7 +71,7 @@ fn frozen_in_its_call(shop: &Shop, then: Reply) -> Result<crate::Receipt, SendEr
     answer
 }
 
-// fault: fact-needs-a-lease
+// fault: late-accept-is-dropped
 #[test]
 fn r16_a_fact_of_a_lost_lease_is_recorded_and_the_next_run_sends_nothing() {
     let shop = Shop::new(NEITHER);
@@ -96,7 +96,6 @@ fn trap_7_a_refusal_of_a_lost_lease_leaves_no_needless_unknown() {
     shop.w.sound();
 }
 
-// fault: deaf-run-begins
 #[test]
 fn r26_a_run_whose_lease_is_lost_sends_nothing_more() {
     let shop = Shop::new(LOOKUP);

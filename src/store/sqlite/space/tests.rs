@@ -146,6 +146,7 @@ fn e117_a_person_is_told_once_and_it_is_taken_back() {
     scratch.assert_sound();
 }
 
+// fault: log-is-never-taken-over
 #[test]
 fn r7_a_log_beyond_twice_its_limit_is_told_until_it_is_back() {
     let scratch = Scratch::new();
@@ -194,6 +195,7 @@ fn behind(scratch: &Scratch) -> u64 {
     checkpoint::frames(&scratch.raw()).expect("a look").behind()
 }
 
+// fault: log-is-never-taken-over
 #[test]
 fn r9_of_all_engines_on_a_file_one_takes_the_log_over() {
     let scratch = Scratch::new();

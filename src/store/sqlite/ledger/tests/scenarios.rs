@@ -97,7 +97,6 @@ fn e72_a_crash_after_the_accept_is_settled_by_its_echo_without_a_second_call() {
     w.sound();
 }
 
-// fault: blind-resend
 #[test]
 fn e73_a_timeout_is_unknown_not_failed() {
     let w = World::new();
@@ -188,7 +187,7 @@ fn e77_another_body_is_refused_while_unknown_and_sent_after_a_rejection() {
     w.sound();
 }
 
-// fault: blind-resend
+// fault: second-intent
 #[test]
 fn e79_two_workers_for_one_job_and_only_one_call() {
     let w = World::new();
@@ -338,7 +337,7 @@ fn a_call_begins_only_if_the_lease_outlives_it() {
     assert_eq!(sends(&w), 2);
 }
 
-// fault: patience-keeps-the-lane, unknown-uses-an-attempt
+// fault: patience-keeps-the-lane, unknown-uses-an-attempt, unknown-is-silent
 #[test]
 fn e131_an_hour_unknown_holds_nothing_but_the_lane_for_the_patience() {
     let w = World::new();

@@ -12,6 +12,7 @@ fn a_group_is_one_commit() {
     assert_eq!(bench.notes(), all_but(-1));
 }
 
+// fault: no-savepoint
 #[test]
 fn a_member_that_fails_half_way_is_taken_back_alone() {
     for k in 0..8 {
