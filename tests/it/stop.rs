@@ -83,7 +83,6 @@ fn j45_who_answers_the_signal_is_handed_back_without_using_an_attempt() {
     drop(again);
 }
 
-// fault: starts-while-it-stops
 #[test]
 fn e65_a_stop_waits_for_what_runs_and_starts_nothing_new() {
     let scene = Scene::new();

@@ -340,7 +340,7 @@ fn a_name_that_breaks_a_rule_is_the_handlers_mistake_and_uses_nothing() -> Resul
     Ok(())
 }
 
-// fault: blind-resend
+// fault: receipt-is-forgotten
 #[test]
 fn e71_e72_after_a_crash_at_any_point_of_the_call_one_message_is_out() {
     for (abilities, reply) in [

@@ -138,7 +138,6 @@ fn served(world: &World, claims: usize, count: &[(&str, &str)]) -> Vec<usize> {
 }
 
 // Trap 2: without `owed` X gets 150 of 300 and Y none, although orgs take turns.
-// fault: cap-and-one
 #[test]
 fn a_capped_kind_serves_both_orgs_that_have_it_alike() {
     let world = World::unguarded();

@@ -201,7 +201,7 @@ fn e63_the_history_keeps_the_loss_and_the_error_before_it() {
     assert_eq!(history, ["failed: the network is down", lost]);
 }
 
-// fault: one-notice-each
+// fault: once-is-twice
 #[test]
 fn e64_r20_two_reapers_revive_each_job_once_and_write_one_notice() {
     let world = World::unguarded();
@@ -311,7 +311,7 @@ fn e50_the_hosts_rows_of_a_lost_run_are_not_even_asked_for() {
     assert_eq!((asked, world.one::<i64>("SELECT count(*) FROM deal")), (0, 0));
 }
 
-// fault: end-without-token, renew-without-token
+// fault: end-without-token
 #[test]
 fn e50_e54_j34_j35_who_lost_its_lease_changes_nothing_whatever_it_says() {
     let ends = || {

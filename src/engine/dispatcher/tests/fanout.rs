@@ -3,7 +3,6 @@
 use super::*;
 use crate::model::consumer::Skip;
 
-// fault: position-stays
 #[test]
 fn e3_an_event_is_pending_until_its_consumers_have_seen_it() {
     let scratch = Scratch::new();

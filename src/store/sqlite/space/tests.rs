@@ -146,7 +146,6 @@ fn e117_a_person_is_told_once_and_it_is_taken_back() {
     scratch.assert_sound();
 }
 
-// fault: log-is-never-taken-over
 #[test]
 fn r7_a_log_beyond_twice_its_limit_is_told_until_it_is_back() {
     let scratch = Scratch::new();
