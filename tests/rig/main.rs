@@ -1,7 +1,7 @@
 //! Every rig by its name: `cargo rig NAME --seed S --n N`, for as long as you like. `cargo rig`
-//! lists them; `cargo rig figures` runs each at the size that every test run has, and writes what
-//! it came to into `figures.txt` and the README. `cargo rig faults` plants faults, and
-//! `cargo rig page` writes their page.
+//! lists them; `cargo rig figures` runs each at the size that every test run has, or reads what a
+//! run of all tests has said, and writes what it came to into `figures.txt` and the README.
+//! `cargo rig faults` plants faults, and `cargo rig page` writes their page.
 
 mod faults;
 mod figures;
@@ -16,7 +16,8 @@ use std::process::ExitCode;
 /// targets of a run of all, which has nothing to do here.
 const CALLED: &str = "--called";
 
-const USAGE: &str = "usage: cargo rig NAME [--seed S] [--n N], cargo rig figures, or cargo rig faults [--seed S] [--n N]";
+const USAGE: &str = "usage: cargo rig NAME [--seed S] [--n N], cargo rig figures [LOG], \
+     or cargo rig faults [--seed S] [--n N]";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let good = match words.as_slice() {
         [] => say(&format!("{USAGE}\n\n{}", list::text())),
         ["figures"] => figures::write(),
+        ["figures", log] => figures::take(log),
         ["page"] => faults::write_page() && figures::show(),
         ["faults", rest @ ..] => match sizes(rest) {
             Some((seed, n)) => faults::run(seed, n),

@@ -25,10 +25,9 @@ pub(crate) fn run(rig: &Rig, seed: Option<u64>, n: Option<u64>) -> Ran {
     }
     let mut child = cargo.spawn().expect("cargo runs");
     let mut figures = Vec::new();
-    let beginning = format!("figures {}: ", rig.name);
     for line in BufReader::new(child.stderr.take().expect("piped")).lines() {
         let line = line.expect("text");
-        if let Some(said) = line.strip_prefix(&beginning) {
+        if let Some(said) = said(rig, &line) {
             add(&mut figures, said);
         }
         say(&line);
@@ -37,7 +36,12 @@ pub(crate) fn run(rig: &Rig, seed: Option<u64>, n: Option<u64>) -> Ran {
     Ran { is_good: status.success() && !figures.is_empty(), figures }
 }
 
-fn add(figures: &mut Vec<(String, u64)>, said: &str) {
+/// The figures of this rig, if a line says them.
+pub(crate) fn said<'l>(rig: &Rig, line: &'l str) -> Option<&'l str> {
+    line.split_once(&format!("figures {}: ", rig.name)).map(|(_, said)| said)
+}
+
+pub(crate) fn add(figures: &mut Vec<(String, u64)>, said: &str) {
     for pair in said.split(", ") {
         let (key, value) = pair.rsplit_once(' ').expect("KEY VALUE");
         let value: u64 = value.parse().expect("a number");

@@ -51,14 +51,14 @@ pub(super) fn is_news(conn: &Connection, now: Told) -> Result<bool> {
 }
 
 /// Takes back what does not hold any more, and tells what holds now; once.
-pub(super) fn tell(tx: &Tx<'_>, now: Told, room: &RoomHealth, log: &LogHealth) -> Result<bool> {
+pub(super) fn tell(tx: &Tx<'_>, now: Told, room: &RoomHealth, log: &LogHealth) -> Result<()> {
     for (kind, cause) in now.causes() {
         tx.run(TAKE_BACK, params![kind, cause, tx.now])?;
         if !cause.is_empty() && !tx.has(OPEN, [kind, cause])? {
             notify(tx, &notice(kind, cause, now, room, log))?;
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 fn notice(
