@@ -1,6 +1,7 @@
 //! Planted faults: a test that passes proves little until it has been seen to fail. Each fault of
 //! `tests/faults` is written into a copy of the source, behind a switch; a test that names it, by
-//! `// fault: NAME` above the test, must fail when it is switched on, and pass when none is.
+//! `// fault: NAME` above the test, must fail when it is switched on, or wait without end for what
+//! the fault keeps from coming, and pass when none is.
 //!
 //! The source itself knows nothing of faults, and all of them share one build.
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::read::ROOT;
+use super::read::{ROOT, files_in};
 
 /// What a build needs, from the root of the package.
 const PARTS: [&str; 9] = [
@@ -50,22 +50,6 @@ pub(crate) fn copy(planted: &BTreeMap<String, String>) {
 pub(crate) fn place() -> PathBuf {
     let target = std::env::current_exe().expect("a program").ancestors().nth(3).map(PathBuf::from);
     target.expect("target/PROFILE/deps/PROGRAM").join("faults")
-}
-
-/// The files of some parts of a folder, as paths from there.
-fn files_in(root: &Path, parts: &[&str]) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut waiting: Vec<PathBuf> = parts.iter().map(|part| root.join(part)).collect();
-    while let Some(path) = waiting.pop() {
-        if path.is_file() {
-            let name = path.strip_prefix(root).expect("below the root");
-            found.push(name.to_str().expect("text").replace('\\', "/"));
-        } else if let Ok(entries) = std::fs::read_dir(&path) {
-            let paths = entries.map(|entry| entry.expect("an entry").path());
-            waiting.extend(paths.filter(|path| !path.ends_with("target")));
-        }
-    }
-    found
 }
 
 /// What others wrote is the same in the copy: it is taken from this build instead of built again.

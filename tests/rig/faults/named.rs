@@ -1,9 +1,9 @@
 //! Which test names which fault, and which scenarios it shows.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::read::ROOT;
+use super::read::{ROOT, files_in};
 
 /// A test that says under which faults it fails.
 pub(crate) struct Named {
@@ -17,30 +17,13 @@ pub(crate) struct Named {
 
 /// Every test of the package that names a fault or a scenario.
 pub(crate) fn named() -> Vec<Named> {
-    let mut paths = Vec::new();
-    for part in ["src", "tests"] {
-        walk(&Path::new(ROOT).join(part), &mut paths);
-    }
-    paths.sort();
     let mut found = Vec::new();
-    for path in paths {
-        let file = path.strip_prefix(ROOT).expect("below").to_str().expect("text");
-        let text = std::fs::read_to_string(&path).expect("text");
-        found.extend(in_file(&file.replace('\\', "/"), &text));
+    let files = files_in(Path::new(ROOT), &["src", "tests"]);
+    for file in files.iter().filter(|file| file.ends_with(".rs")) {
+        let text = std::fs::read_to_string(Path::new(ROOT).join(file)).expect("text");
+        found.extend(in_file(file, &text));
     }
     found
-}
-
-fn walk(folder: &Path, paths: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true if path.ends_with("target") => {}
-            true => walk(&path, paths),
-            false if path.extension().is_some_and(|it| it == "rs") => paths.push(path),
-            false => {}
-        }
-    }
 }
 
 /// The tests of a file: comments, then attributes, then `fn`.

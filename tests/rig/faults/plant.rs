@@ -33,6 +33,7 @@ use std::sync::LazyLock;
 
 static ON: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("LANEBOX_FAULT").ok());
 
+/// Whether it is this one.
 pub fn is(fault: &str) -> bool {
     ON.as_deref() == Some(fault)
 }
@@ -70,7 +71,7 @@ pub(crate) fn all(faults: &[Fault]) -> Result<BTreeMap<String, String>, String> 
         return Err(format!("these faults have no place any more:\n{}", wrong.join("\n")));
     }
     let lib = files.entry("src/lib.rs").or_insert_with(|| lines_of("src/lib.rs"));
-    lib.push("#[doc(hidden)]\n#[allow(missing_docs)]\npub mod planted;".to_owned());
+    lib.push("#[doc(hidden)]\npub mod planted;".to_owned());
     let switch =
         format!("{SWITCH}\nconst STATEMENTS: &[(&str, &str, &str)] = &[\n{statements}];\n");
     let files = files.into_iter().map(|(file, lines)| (file.to_owned(), lines.join("\n") + "\n"));

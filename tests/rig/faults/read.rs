@@ -13,7 +13,7 @@
 //! change stands in the same lines: that one says `with`, and whose. A statement is changed by a
 //! `sql` line and an `as` line: what the statements of the file say, and what they say instead.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -41,20 +41,14 @@ pub(crate) struct Change {
 ///
 /// If a line cannot be read, or two have one name.
 pub(crate) fn faults() -> Vec<Fault> {
-    let folder = Path::new(ROOT).join("tests/faults");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .expect("tests/faults")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
-        .collect();
-    paths.sort();
     let mut faults: Vec<Fault> = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(&path).expect("text");
+    let files = files_in(Path::new(ROOT), &["tests/faults"]);
+    for file in files.iter().filter(|file| file.ends_with(".txt")) {
+        let text = std::fs::read_to_string(Path::new(ROOT).join(file)).expect("text");
         for (at, line) in text.lines().enumerate() {
             let line = line.trim();
             if !take(&mut faults, line) {
-                panic!("{}:{}: {line:?} is no part of a fault", path.display(), at + 1);
+                panic!("{file}:{}: {line:?} is no part of a fault", at + 1);
             }
         }
     }
@@ -110,4 +104,21 @@ impl Fault {
     fn change(&mut self) -> Option<&mut Change> {
         self.changes.last_mut()
     }
+}
+
+/// The files of some parts of a folder, in order, as paths from there.
+pub(crate) fn files_in(root: &Path, parts: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<PathBuf> = parts.iter().map(|part| root.join(part)).collect();
+    while let Some(path) = waiting.pop() {
+        if path.is_file() {
+            let name = path.strip_prefix(root).expect("below the root");
+            found.push(name.to_str().expect("text").replace('\\', "/"));
+        } else if let Ok(entries) = std::fs::read_dir(&path) {
+            let paths = entries.map(|entry| entry.expect("an entry").path());
+            waiting.extend(paths.filter(|path| !path.ends_with("target")));
+        }
+    }
+    found.sort();
+    found
 }
