@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lanebox::{Lane, Lanebox, NewJob, Outcome, Policy, Reactions, testing};
+use workload::floor::Sync;
 
 const JOBS: usize = 60_000;
 
@@ -49,8 +50,8 @@ fn main() {
             let path = dir.path().join(format!("drain-{workers}-{i}.db"));
             let (rate, batch) = drain(&path, workers, |_| Lane::NONE);
             let floor = dir.path().join(format!("floor-{workers}-{i}.db"));
-            floors
-                .push(workload::floor::drain(&floor, JOBS, batch.round() as usize).expect("floor"));
+            let floor = workload::floor::drain(&floor, Sync::Full, JOBS, batch.round() as usize);
+            floors.push(floor.expect("floor"));
             rates.push(rate);
             batches.push(batch);
         }

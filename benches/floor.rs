@@ -6,6 +6,7 @@ use std::path::Path;
 
 use lanebox::testing::Bare;
 use lanebox::{Durability, Lane};
+use workload::floor::Sync;
 
 fn store(path: &Path, jobs: usize, batch: usize) -> lanebox::Result<f64> {
     let mut bare = Bare::create(path, Durability::Full)?;
@@ -23,7 +24,7 @@ fn main() {
         let (mut floors, mut stores) = (Vec::new(), Vec::new());
         for i in 0..workload::repetitions(7) {
             let floor = dir.path().join(format!("floor-{batch}-{i}.db"));
-            floors.push(workload::floor::drain(&floor, jobs, batch).expect("floor"));
+            floors.push(workload::floor::drain(&floor, Sync::Full, jobs, batch).expect("floor"));
             let path = dir.path().join(format!("store-{batch}-{i}.db"));
             stores.push(store(&path, jobs, batch).expect("store"));
         }

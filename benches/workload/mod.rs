@@ -1,23 +1,20 @@
 //! What the benches share: the payload, a place for files, medians, and a clock.
-#![allow(dead_code, reason = "each bench uses its part")]
+#![allow(dead_code, unused_imports, reason = "each bench uses its part")]
+
+#[path = "../../src/bin/lanebox/bench/clock.rs"]
+mod clock;
+#[path = "../../src/bin/lanebox/bench/floor/mod.rs"]
+pub mod floor;
 
 use std::path::PathBuf;
-use std::time::Instant;
 
-/// A payload of about 200 bytes.
-pub fn payload() -> String {
-    format!("{{\"text\":\"{}\"}}", "x".repeat(188))
-}
+pub use clock::now;
+pub use floor::payload;
 
 /// A directory for the files of a run; `BENCH_DIR` chooses the disk.
 pub fn place() -> tempfile::TempDir {
     let base = std::env::var_os("BENCH_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
     tempfile::tempdir_in(base).expect("a directory for the files of the bench")
-}
-
-#[expect(clippy::disallowed_methods, reason = "benches measure time")]
-pub fn now() -> Instant {
-    Instant::now()
 }
 
 pub fn median(mut of: Vec<f64>) -> f64 {
@@ -29,5 +26,3 @@ pub fn median(mut of: Vec<f64>) -> f64 {
 pub fn repetitions(default: usize) -> usize {
     std::env::var("REPEAT").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
-
-pub mod floor;
