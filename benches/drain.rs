@@ -1,65 +1,51 @@
-//! Drain of no-op jobs by a started engine at FULL, as a share of the raw floor at the mean batch
-//! that it reached.
+//! Drain of no-op jobs by a started engine, beside the raw rows at the mean batch that it reached.
 
 mod workload;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::cell::Cell;
 
-use lanebox::{Lane, Lanebox, NewJob, Outcome, Policy, Reactions, testing};
-use workload::floor::Sync;
+use lanebox::{Durability, Lane, NewJob, testing};
+use workload::beside::{Beside, DURABILITIES, size, sync, whole};
+use workload::engine::{self, Drained};
 
-const JOBS: usize = 60_000;
+fn drain(durability: Durability, workers: usize, jobs: usize, strict: bool) -> Drained {
+    let (_dir, lanebox) = engine::file(durability, workers);
+    // What may be started only once is not taken before a worker is free for it.
+    let job = |job: NewJob| if strict { job.max_attempts(1) } else { job };
+    engine::enqueue(&lanebox, jobs, |_| job(engine::noop(Lane::NONE)));
+    let (reactions, done) = engine::noops();
+    let drained = engine::run(&lanebox, reactions, &done, jobs);
+    assert_eq!(testing::finished(&lanebox), jobs);
+    drained
+}
 
-/// Jobs per second, and the mean batch of a commit.
-fn drain(path: &std::path::Path, workers: usize, lane: fn(usize) -> Lane) -> (f64, f64) {
-    let lanebox = Lanebox::builder(path).workers(workers).open().expect("a new file");
-    let payload = workload::payload();
-    let jobs: Vec<NewJob> =
-        (0..JOBS).map(|i| NewJob::raw("noop", payload.clone(), lane(i)).org("acme")).collect();
-    for some in jobs.chunks(1_000) {
-        let _accepted = lanebox.enqueue_all(some.to_vec()).expect("accepted");
-    }
-    let done = Arc::new(AtomicUsize::new(0));
-    let count = done.clone();
-    let reactions = Reactions::new().on_kind("noop", Policy::default(), move |_ctx| {
-        count.fetch_add(1, Ordering::Relaxed);
-        Ok::<_, std::io::Error>(Outcome::Done)
-    });
-    let before = testing::commits(&lanebox);
-    let from = workload::now();
-    let running = lanebox.start(reactions).expect("started");
-    while done.load(Ordering::Relaxed) < JOBS {
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
-    // Done means committed.
-    let report = running.stop(Duration::from_secs(10));
-    let took = from.elapsed().as_secs_f64();
-    assert_eq!(report.still_running, 0);
-    assert_eq!(testing::finished(&lanebox), JOBS);
-    let commits = testing::commits(&lanebox) - before;
-    (JOBS as f64 / took, JOBS as f64 / commits as f64)
+fn beside(name: &str, durability: Durability, workers: usize, jobs: usize, strict: bool) {
+    let batch = Cell::new(1.0);
+    let value = || {
+        let drained = drain(durability, workers, jobs, strict);
+        batch.set(drained.batch);
+        drained.rate
+    };
+    let floor = || {
+        let dir = workload::place();
+        let ends = whole(batch.get());
+        workload::floor::drain(&dir.path().join("raw.db"), sync(durability), jobs, ends)
+            .expect("the floor")
+    };
+    let taken = if strict { ", strict" } else { "" };
+    Beside::measure(5, value, floor).say(
+        &format!("drain, {name}, {workers} workers{taken}"),
+        "jobs/s",
+        &format!("floor at a batch of {:>5.1}", batch.get()),
+    );
 }
 
 fn main() {
-    let dir = workload::place();
-    for workers in [1, 8] {
-        let (mut rates, mut floors, mut batches) = (Vec::new(), Vec::new(), Vec::new());
-        for i in 0..workload::repetitions(5) {
-            let path = dir.path().join(format!("drain-{workers}-{i}.db"));
-            let (rate, batch) = drain(&path, workers, |_| Lane::NONE);
-            let floor = dir.path().join(format!("floor-{workers}-{i}.db"));
-            let floor = workload::floor::drain(&floor, Sync::Full, JOBS, batch.round() as usize);
-            floors.push(floor.expect("floor"));
-            rates.push(rate);
-            batches.push(batch);
-        }
-        let (rate, floor) = (workload::median(rates), workload::median(floors));
-        let batch = workload::median(batches);
-        println!(
-            "drain, {workers} workers, FULL: {rate:>8.0} jobs/s at a mean batch of {batch:.1}; floor there {floor:>8.0}; ratio {:.2}",
-            rate / floor
-        );
+    for (name, durability) in DURABILITIES {
+        let few = if durability == Durability::Full { 5_000 } else { 20_000 };
+        beside(name, durability, 1, size(few, 50), true);
+        beside(name, durability, 1, size(20_000, 200), false);
+        beside(name, durability, 8, size(60_000, 500), false);
+        beside(name, durability, 32, size(60_000, 500), false);
     }
 }

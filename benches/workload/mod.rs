@@ -6,6 +6,13 @@ mod clock;
 #[path = "../../src/bin/lanebox/bench/floor/mod.rs"]
 pub mod floor;
 
+pub mod beside;
+pub mod child;
+pub mod engine;
+pub mod history;
+pub mod raw;
+pub mod times;
+
 use std::path::PathBuf;
 
 pub use clock::now;
