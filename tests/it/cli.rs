@@ -1,6 +1,7 @@
 //! The command line as people and scripts run it: the built binary, its two streams and its exit
 //! code.
 
+mod bench;
 mod health;
 mod input;
 mod lists;

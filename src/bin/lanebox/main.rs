@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod command;
 #[cfg(feature = "demo")]
 mod demo;

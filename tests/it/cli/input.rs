@@ -280,7 +280,7 @@ fn every_command_has_help_with_an_example() {
     assert!(help.ok().contains("Exit codes: 0 done, 1 refused or failed, 2 used wrongly."));
     let commands = [
         "init", "enqueue", "events", "jobs", "lanes", "sends", "notices", "trace", "requeue",
-        "resolve", "cancel", "stats", "doctor",
+        "resolve", "cancel", "stats", "doctor", "bench",
     ];
     for command in commands {
         let help = cli.run(&[command, "--help"]);

@@ -52,6 +52,8 @@ pub enum Command {
     Stats(stats::Stats),
     /// Check versions, settings and everything that must never be
     Doctor(doctor::Doctor),
+    /// Measure what this disk and SQLite can do, and what Lanebox reaches of it
+    Bench(crate::bench::BenchArgs),
     /// The main job, with real processes: a message comes in, exactly one reply goes out
     #[cfg(feature = "demo")]
     Demo(crate::demo::DemoArgs),
@@ -114,6 +116,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         #[cfg(feature = "demo")]
         Command::Demo(args) => crate::demo::run(args),
         Command::Init(init) => init.run(cli),
+        Command::Bench(args) => crate::bench::run(args, cli),
         command => on_a_file(command, &Session::open(cli)?).map_err(where_to_look),
     }
 }
@@ -147,6 +150,7 @@ fn on_a_file(command: &Command, session: &Session) -> anyhow::Result<()> {
         Command::Stats(command) => command.run(session),
         Command::Doctor(command) => command.run(session),
         Command::Init(_) => unreachable!("it opens its file by itself"),
+        Command::Bench(_) => unreachable!("it has files of its own"),
         #[cfg(feature = "demo")]
         Command::Demo(_) => unreachable!("it has files of its own"),
     }

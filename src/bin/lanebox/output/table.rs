@@ -41,6 +41,13 @@ impl Table {
         }
     }
 
+    /// Figures end at the right edge of their columns; the first column says what they are of.
+    pub fn right(&mut self) {
+        for column in self.table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(comfy_table::CellAlignment::Right);
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.table.row_count() == 0
     }
