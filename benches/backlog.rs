@@ -6,12 +6,11 @@ mod workload;
 
 use std::path::Path;
 
-use hdrhistogram::Histogram;
 use lanebox::testing::Bare;
 use lanebox::{Durability, Lane};
+use workload::beside::size;
+use workload::times::{Times, mono_ns};
 
-const BACKLOG: usize = 200_000;
-const CLAIMS: usize = 4_000;
 const BATCH: usize = 10;
 
 #[derive(Clone, Copy)]
@@ -22,7 +21,7 @@ enum Backlog {
 }
 
 /// A file with the backlog, and enough other work for every claim.
-fn prepare(path: &Path, backlog: Backlog, size: usize) -> lanebox::Result<Bare> {
+fn prepare(path: &Path, backlog: Backlog, size: usize, claims: usize) -> lanebox::Result<Bare> {
     let mut bare = Bare::create(path, Durability::Relaxed)?;
     bare.handle("blocked")?;
     match backlog {
@@ -43,38 +42,35 @@ fn prepare(path: &Path, backlog: Backlog, size: usize) -> lanebox::Result<Bare> 
         }
     }
     bare.handle("other")?;
-    bare.enqueue(CLAIMS * BATCH, "other", |_| Lane::NONE)?;
+    bare.enqueue(claims * BATCH, "other", |_| Lane::NONE)?;
     Ok(bare)
 }
 
 fn main() {
     let dir = workload::place();
     let file = |name: &str| dir.path().join(name);
-    // In `cargo test --benches` the shape is tried, not the figures.
-    let size = if std::env::args().any(|arg| arg == "--bench") { BACKLOG } else { 2_000 };
+    let (many, claims) = (size(200_000, 500), size(4_000, 5));
+    let prepared = |name, backlog| prepare(&file(name), backlog, many, claims).expect("prepared");
     let mut files = [
-        ("no backlog", prepare(&file("none.db"), Backlog::None, size)),
-        ("200,000 behind one busy lane", prepare(&file("lane.db"), Backlog::BusyLane, size)),
-        ("200,000 ready of a capped kind", prepare(&file("cap.db"), Backlog::CappedKind, size)),
+        ("beside no backlog".to_owned(), prepared("none.db", Backlog::None)),
+        (format!("beside {many} behind one busy lane"), prepared("lane.db", Backlog::BusyLane)),
+        (format!("beside {many} of a capped kind"), prepared("cap.db", Backlog::CappedKind)),
     ]
-    .map(|(name, bare)| (name, bare.expect("prepared"), histogram()));
-    for _ in 0..CLAIMS {
+    .map(|(name, bare)| (name, bare, Times::default()));
+    for _ in 0..claims {
         for (_, bare, times) in &mut files {
-            let from = workload::now();
+            let from = mono_ns();
             assert_eq!(bare.pass(BATCH).expect("a pass"), BATCH);
-            times.saturating_record(from.elapsed().as_nanos() as u64 / 1_000);
+            times.record(mono_ns() - from);
         }
     }
-    let base = files[0].2.value_at_quantile(0.99) as f64;
+    let base = files[0].2.us(0.99);
     for (name, _, times) in &files {
-        let (p50, p99) = (times.value_at_quantile(0.5), times.value_at_quantile(0.99));
+        let (p50, p99) = (times.us(0.5), times.us(0.99));
         println!(
-            "{name:<32} pass of {BATCH}: p50 {p50:>5} us, p99 {p99:>5} us, p99 / none {:.2}",
-            p99 as f64 / base
+            "{:<44} p50 {p50:>8.0} us  p99 {p99:>8.0} us  ratio of p99 to none {:>5.2}",
+            format!("pass of {BATCH} {name}"),
+            p99 / base
         );
     }
-}
-
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 60_000_000, 3).expect("bounds")
 }

@@ -8,25 +8,24 @@ use std::cell::Cell;
 use lanebox::{Durability, Lane, Lanebox, NewJob, testing};
 use rusqlite::Connection;
 use workload::beside::{Beside, DURABILITIES, size, sync, whole};
-use workload::raw::group;
+use workload::engine;
+use workload::raw::{self, group};
 
-fn job() -> NewJob {
-    NewJob::raw("noop", workload::payload(), Lane::NONE).org("acme")
-}
-
-/// Runs `work` on a new file that must then hold so many jobs; jobs per second.
-fn rate(durability: Durability, jobs: usize, work: impl FnOnce(&Lanebox, &Connection)) -> f64 {
-    let dir = workload::place();
-    let path = dir.path().join("enqueue.db");
-    let lanebox = Lanebox::builder(&path).durability(durability).open().expect("a new file");
-    let host = Connection::open(&path).expect("the same file");
+/// Runs `work` with so many jobs on a new file, which must then hold them; jobs per second. They
+/// are made before: the floor has its payload at hand too.
+fn rate(
+    durability: Durability,
+    jobs: usize,
+    work: impl FnOnce(&Lanebox, &Connection, Vec<NewJob>),
+) -> f64 {
+    let (dir, lanebox) = engine::file(durability, 8);
+    let host = Connection::open(dir.path().join("lanebox.db")).expect("the same file");
     host.execute_batch("CREATE TABLE host (text TEXT)").expect("a table of the host's");
+    let made = (0..jobs).map(|_| engine::noop(Lane::NONE)).collect();
     let from = workload::now();
-    work(&lanebox, &host);
+    work(&lanebox, &host, made);
     let took = from.elapsed().as_secs_f64();
-    let count = "SELECT count(*) FROM lanebox_ready";
-    let kept: usize = host.query_row(count, [], |row| row.get(0)).expect("a count");
-    assert_eq!(kept, jobs);
+    assert_eq!(raw::count(&host, "lanebox_ready"), jobs);
     jobs as f64 / took
 }
 
@@ -44,9 +43,9 @@ fn floor_with_host_rows(durability: Durability, jobs: usize) -> f64 {
 
 fn by_one(name: &str, durability: Durability) {
     let alone = size(if durability == Durability::Full { 1_000 } else { 15_000 }, 20);
-    let one_by_one = |lanebox: &Lanebox, _: &Connection| {
-        for _ in 0..alone {
-            let _new = lanebox.enqueue(job()).expect("accepted");
+    let one_by_one = |lanebox: &Lanebox, _: &Connection, jobs: Vec<NewJob>| {
+        for job in jobs {
+            let _new = lanebox.enqueue(job).expect("accepted");
         }
     };
     let value = || rate(durability, alone, one_by_one);
@@ -57,10 +56,10 @@ fn by_one(name: &str, durability: Durability) {
     );
 
     let many = size(60_000, 2_000);
-    let bulk = |lanebox: &Lanebox, _: &Connection| {
-        for _ in 0..many / 1_000 {
-            let jobs = (0..1_000).map(|_| job()).collect();
-            assert_eq!(lanebox.enqueue_all(jobs).expect("accepted").len(), 1_000);
+    let bulk = |lanebox: &Lanebox, _: &Connection, mut jobs: Vec<NewJob>| {
+        while !jobs.is_empty() {
+            let some = jobs.split_off(jobs.len().saturating_sub(1_000));
+            assert_eq!(lanebox.enqueue_all(some).expect("accepted").len(), 1_000);
         }
     };
     Beside::measure(7, || rate(durability, many, bulk), || floor(durability, many, 1_000)).say(
@@ -73,14 +72,14 @@ fn by_one(name: &str, durability: Durability) {
 fn with_host_rows(name: &str, durability: Durability) {
     let jobs = size(if durability == Durability::Full { 1_000 } else { 15_000 }, 20);
     let level = if durability == Durability::Full { "FULL" } else { "NORMAL" };
-    let own_connection = |lanebox: &Lanebox, host: &Connection| {
+    let own_connection = |lanebox: &Lanebox, host: &Connection, jobs: Vec<NewJob>| {
         host.pragma_update(None, "synchronous", level).expect("a level");
         host.pragma_update(None, "wal_autocheckpoint", 4_000).expect("a number of pages");
         let sql = |sql: &str| host.prepare_cached(sql).and_then(|mut s| s.execute([]));
-        for _ in 0..jobs {
+        for job in jobs {
             sql("BEGIN IMMEDIATE").expect("begun");
             sql("INSERT INTO host VALUES ('hello')").expect("a row");
-            let _new = lanebox.enqueue_in(host, job()).expect("accepted");
+            let _new = lanebox.enqueue_in(host, job).expect("accepted");
             sql("COMMIT").expect("committed");
             lanebox.bell();
         }
@@ -92,11 +91,11 @@ fn with_host_rows(name: &str, durability: Durability) {
         "floor",
     );
 
-    let closure = |lanebox: &Lanebox, _: &Connection| {
-        for _ in 0..jobs {
+    let closure = |lanebox: &Lanebox, _: &Connection, jobs: Vec<NewJob>| {
+        for job in jobs {
             let both = lanebox.transaction(|tx| {
                 tx.prepare_cached("INSERT INTO host VALUES ('hello')")?.execute([])?;
-                tx.enqueue(job()).map(drop)
+                tx.enqueue(job).map(drop)
             });
             both.expect("committed");
         }
@@ -115,16 +114,16 @@ fn by_threads(name: &str, durability: Durability, threads: usize) {
     let (mut rates, mut alone) = (Vec::new(), Vec::new());
     let (ours, theirs) = (Cell::new(0.0), Cell::new(0.0));
     let value = || {
-        let rate = rate(durability, jobs, |lanebox, _| {
+        let rate = rate(durability, jobs, |lanebox, _, mut made| {
             let before = testing::commits(lanebox);
-            let work = || {
-                for _ in 0..each {
-                    let _new = lanebox.enqueue(job()).expect("accepted");
-                }
-            };
             std::thread::scope(|scope| {
                 for _ in 0..threads {
-                    scope.spawn(work);
+                    let mine = made.split_off(made.len() - each);
+                    scope.spawn(|| {
+                        for job in mine {
+                            let _new = lanebox.enqueue(job).expect("accepted");
+                        }
+                    });
                 }
             });
             ours.set(jobs as f64 / (testing::commits(lanebox) - before) as f64);

@@ -2,36 +2,44 @@
 
 mod workload;
 
-use std::path::Path;
-
 use lanebox::testing::Bare;
 use lanebox::{Durability, Lane};
-use workload::floor::Sync;
+use workload::beside::{Beside, DURABILITIES, size, sync};
 
-fn store(path: &Path, jobs: usize, batch: usize) -> lanebox::Result<f64> {
-    let mut bare = Bare::create(path, Durability::Full)?;
+fn store(durability: Durability, jobs: usize, batch: usize) -> lanebox::Result<f64> {
+    let dir = workload::place();
+    let mut bare = Bare::create(&dir.path().join("store.db"), durability)?;
     bare.handle("noop")?;
     bare.enqueue(jobs, "noop", |_| Lane::NONE)?;
+    let mut done = 0;
     let from = workload::now();
-    while bare.pass(batch)? > 0 {}
-    Ok(jobs as f64 / from.elapsed().as_secs_f64())
+    loop {
+        match bare.pass(batch)? {
+            0 => break,
+            taken => done += taken,
+        }
+    }
+    let took = from.elapsed().as_secs_f64();
+    assert_eq!(done, jobs);
+    Ok(jobs as f64 / took)
+}
+
+fn floor(durability: Durability, jobs: usize, batch: usize) -> f64 {
+    let dir = workload::place();
+    let path = dir.path().join("floor.db");
+    workload::floor::drain(&path, sync(durability), jobs, batch).expect("the floor")
 }
 
 fn main() {
-    let dir = workload::place();
-    for batch in [1, 8, 32, 64] {
-        let jobs = if batch == 1 { 3_000 } else { 30_000 };
-        let (mut floors, mut stores) = (Vec::new(), Vec::new());
-        for i in 0..workload::repetitions(7) {
-            let floor = dir.path().join(format!("floor-{batch}-{i}.db"));
-            floors.push(workload::floor::drain(&floor, Sync::Full, jobs, batch).expect("floor"));
-            let path = dir.path().join(format!("store-{batch}-{i}.db"));
-            stores.push(store(&path, jobs, batch).expect("store"));
+    for (name, durability) in DURABILITIES {
+        for batch in [1, 8, 32, 64] {
+            let jobs = size(if batch == 1 { 3_000 } else { 30_000 }, 64);
+            let value = || store(durability, jobs, batch).expect("the store");
+            Beside::measure(7, value, || floor(durability, jobs, batch)).say(
+                &format!("passes of {batch}, {name}"),
+                "jobs/s",
+                "floor",
+            );
         }
-        let (floor, store) = (workload::median(floors), workload::median(stores));
-        println!(
-            "batch {batch:>3}: floor {floor:>8.0}, store {store:>8.0} jobs/s, ratio {:.2}",
-            store / floor
-        );
     }
 }
