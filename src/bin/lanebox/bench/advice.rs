@@ -17,7 +17,8 @@ pub struct Seen {
     pub in_memory: bool,
     /// Appends with a flush each, per second.
     pub flushes: f64,
-    /// The smallest part of its floor that the engine reached at full durability.
+    /// The smallest part of its floor that the engine reached at full durability, where the two
+    /// are alike.
     pub least_ratio: f64,
     /// One client's acceptance, relaxed as a multiple of full.
     pub enqueue_gain: f64,
@@ -78,8 +79,8 @@ pub fn sentence(seen: &Seen) -> String {
              keeps in a power cut, so find out before you rely on it."
         ),
         Verdict::Busy => format!(
-            "The engine came to {least_ratio:.2} of its floor, which says that other programs use \
-             this machine: measure again when it is idle, or with more --seconds."
+            "The engine came to only {least_ratio:.2} of its floor, most likely because other \
+             programs use this machine: measure again when it is idle, or with more --seconds."
         ),
         Verdict::Relaxed => format!(
             "Flushes are dear here: relaxed drains {drain_gain:.1} times as fast and accepts single \
