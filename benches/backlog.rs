@@ -68,7 +68,7 @@ fn main() {
     for (name, _, times) in &files {
         let (p50, p99) = (times.us(0.5), times.us(0.99));
         println!(
-            "{:<44} p50 {p50:>8.0} us  p99 {p99:>8.0} us  ratio of p99 to none {:>5.2}",
+            "{:<50} p50 {p50:>8.0} us  p99 {p99:>8.0} us  ratio of p99 to none {:>5.2}",
             format!("pass of {BATCH} {name}"),
             p99 / base
         );

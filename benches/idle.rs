@@ -39,14 +39,14 @@ fn idle() {
     // What a start does is not what resting costs.
     engine::pause(idle_time() / 10);
     let (percent, commits) = rest(&lanebox, idle_time());
-    println!("{:<44} {percent:>9.3} % of a processor, {commits} commits", "idle engine, alone");
+    println!("{:<50} {percent:>9.3} % of a processor, {commits} commits", "idle engine, alone");
     let mut other = Other::start(IDLES, &dir.path().join("lanebox.db"));
     assert_eq!(other.line(), "ready");
     engine::pause(idle_time() / 10);
     let (percent, commits) = rest(&lanebox, idle_time());
     let what = "idle engine, beside another process";
-    println!("{what:<44} {percent:>9.3} % of a processor, {commits} commits");
-    println!("{:<44} {:>9} % of a processor", "  the other process", other.end());
+    println!("{what:<50} {percent:>9.3} % of a processor, {commits} commits");
+    println!("{:<50} {:>9} % of a processor", "  the other process", other.end());
     assert_eq!(running.stop(Duration::from_secs(5)).still_running, 0);
 }
 
@@ -93,7 +93,7 @@ fn memory(what: &str, path: &Path) {
     let (before, opened, started, worked) = (said(), said(), said(), said());
     assert_eq!(other.end(), "ended");
     println!(
-        "{:<44} {before} before, {opened} opened, {started} started and read, {worked} at work",
+        "{:<50} {before} before, {opened} opened, {started} started and read, {worked} at work",
         format!("resident MiB, {what}")
     );
 }
@@ -111,9 +111,9 @@ fn opening(path: &Path) {
         known.record(mono_ns() - from);
         drop(opened);
     }
-    println!("{:<44} {:>9.1} ms", "open a new file", new.us(0.5) / 1e3);
+    println!("{:<50} {:>9.1} ms", "open a new file", new.us(0.5) / 1e3);
     let mib = std::fs::metadata(path).expect("the file").len() >> 20;
-    println!("{:<44} {:>9.1} ms", format!("open a file of {mib} MiB"), known.us(0.5) / 1e3);
+    println!("{:<50} {:>9.1} ms", format!("open a file of {mib} MiB"), known.us(0.5) / 1e3);
 }
 
 fn program() {
@@ -121,7 +121,7 @@ fn program() {
     let built = me.parent().and_then(Path::parent).expect("it lies in deps");
     if let Ok(found) = std::fs::metadata(built.join("lanebox")) {
         let mib = found.len() as f64 / f64::from(1 << 20);
-        println!("{:<44} {mib:>9.1} MiB, debug information included", "the program lanebox");
+        println!("{:<50} {mib:>9.1} MiB, debug information included", "the program lanebox");
     }
 }
 

@@ -16,9 +16,12 @@ struct Asked {
     lanebox: Lanebox,
     event: EventId,
     job: JobId,
+    /// The newest of its lanes, and an old entity: a list looks back so far at most.
+    lane: String,
+    entity: String,
 }
 
-fn open(path: &Path) -> Asked {
+fn open(path: &Path, jobs: usize, events: usize) -> Asked {
     let lanebox = Lanebox::builder(path).must_exist().open().expect("the file");
     // An event that became a job, with its delivery, behind all the others.
     let event = NewEvent::new("acme", "lead.won").entity("lead", 7).subject("+49151");
@@ -33,7 +36,8 @@ fn open(path: &Path) -> Asked {
     engine::wait(|| turn().is_some());
     let job = turn().expect("it was there");
     drop(running);
-    Asked { lanebox, event, job }
+    let (lane, entity) = (format!("lane {}", (jobs - 1) / 20), format!("message:{}", events / 5));
+    Asked { lanebox, event, job, lane, entity }
 }
 
 type Question = fn(&Asked) -> usize;
@@ -42,7 +46,7 @@ const QUESTIONS: [(&str, Question); 10] = [
     ("jobs, the newest 50", |asked| jobs(asked, Filter::new())),
     ("jobs, 50 that wait", |asked| jobs(asked, Filter::new().state("pending"))),
     ("jobs, dead (there is none)", |asked| 1 + jobs(asked, Filter::new().state("dead"))),
-    ("jobs, 50 of a lane", |asked| jobs(asked, Filter::new().org("acme").lane("lane 5"))),
+    ("jobs, the ten of a lane", |asked| jobs(asked, Filter::new().org("acme").lane(&asked.lane))),
     ("events, the newest 50", |asked| {
         asked.lanebox.events(&Filter::new()).expect("a list").rows.len()
     }),
@@ -52,8 +56,8 @@ const QUESTIONS: [(&str, Question); 10] = [
     ("trace of an event with its job", |asked| {
         asked.lanebox.trace(&asked.event.to_string()).map(|_| 1).expect("a trace")
     }),
-    ("trace of the entity of the oldest events", |asked| {
-        asked.lanebox.trace("message:5").map(|_| 1).expect("a trace")
+    ("trace of the entity of an old event", |asked| {
+        asked.lanebox.trace(&asked.entity).map(|_| 1).expect("a trace")
     }),
     ("explain a job that waits", |asked| {
         asked.lanebox.explain(asked.job).map(|_| 1).expect("an explanation")
@@ -68,13 +72,13 @@ fn jobs(asked: &Asked, filter: Filter) -> usize {
 fn main() {
     let dir = workload::place();
     let (small, large) = (dir.path().join("small.db"), dir.path().join("large.db"));
-    let (few, many) = (size(5_000, 200), size(500_000, 400));
+    let (few, many, events) = (size(5_000, 200), size(500_000, 400), size(100_000, 400));
     history::fill(&small, few, few, few);
-    history::fill(&large, many, many, size(100_000, 400));
-    let files = [open(&large), open(&small)];
+    history::fill(&large, many, many, events);
+    let files = [open(&large, many, events), open(&small, few, few)];
     for (what, question) in QUESTIONS {
         let mut times = [Times::default(), Times::default()];
-        for _ in 0..size(100, 2) {
+        for _ in 0..size(40, 2) {
             for (asked, times) in files.iter().zip(&mut times) {
                 let from = mono_ns();
                 let found = question(asked);

@@ -66,6 +66,6 @@ impl Beside {
     /// One line: `what` names it, `unit` what is counted, `against` what stands beside it.
     pub fn say(&self, what: &str, unit: &str, against: &str) {
         let Beside { value, other, ratio } = self;
-        println!("{what:<44} {value:>9.0} {unit:<9} {against} {other:>9.0}  ratio {ratio:>5.2}");
+        println!("{what:<50} {value:>9.0} {unit:<9} {against} {other:>9.0}  ratio {ratio:>5.2}");
     }
 }

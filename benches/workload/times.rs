@@ -55,7 +55,7 @@ impl Times {
         let (p50, p99) = (self.us(0.5), self.us(0.99));
         let (o50, o99) = (other.us(0.5), other.us(0.99));
         println!(
-            "{what:<44} p50 {p50:>8.0} us  p99 {p99:>8.0} us  {against} p50 {o50:>8.0} us  p99 {o99:>8.0} us  ratio of p50 {:>5.2}",
+            "{what:<50} p50 {p50:>8.0} us  p99 {p99:>8.0} us  {against} p50 {o50:>8.0} us  p99 {o99:>8.0} us  ratio of p50 {:>5.2}",
             p50 / o50
         );
     }
