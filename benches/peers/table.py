@@ -28,7 +28,7 @@ ROWS = [
     ("drain, 1 worker", "drain", 20_000, 2_000, 1),
     ("drain, 8 workers", "drain", 60_000, 6_000, 8),
     ("drain, 32 workers", "drain", 60_000, 6_000, 32),
-    ("lanes of 20, 8 workers", "lanes", 20_000, 2_000, 8),
+    ("1,000 lanes x 20, 8 workers", "lanes", 20_000, 20_000, 8),
     ("start latency, 8 workers", "latency", 500, 50, 8),
 ]
 DURABILITIES = ["full", "relaxed"]
