@@ -119,10 +119,27 @@ fn opening(path: &Path) {
 fn program() {
     let me = std::env::current_exe().expect("this executable");
     let built = me.parent().and_then(Path::parent).expect("it lies in deps");
-    if let Ok(found) = std::fs::metadata(built.join("lanebox")) {
-        let mib = found.len() as f64 / f64::from(1 << 20);
-        println!("{:<50} {mib:>9.1} MiB, debug information included", "the program lanebox");
-    }
+    let Ok(bytes) = std::fs::read(built.join("lanebox")) else { return };
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let (all, loaded) = (mib(bytes.len() as u64), mib(loaded(&bytes)));
+    let what = "the program lanebox";
+    println!("{what:<50} {loaded:>9.1} MiB, with debug information {all:.1} MiB");
+}
+
+/// Bytes of an ELF file that are loaded when it runs: what is left of it without debug information.
+fn loaded(elf: &[u8]) -> u64 {
+    const IS_LOADED: u64 = 2;
+    const NO_BYTES: u64 = 8;
+    let number = |at: usize, size: usize| {
+        let mut bytes = [0; 8];
+        bytes[..size].copy_from_slice(&elf[at..at + size]);
+        u64::from_le_bytes(bytes)
+    };
+    assert_eq!(&elf[..5], b"\x7fELF\x02", "a program of 64 bits");
+    let (first, size, count) = (number(0x28, 8), number(0x3a, 2), number(0x3c, 2));
+    let sections = (0..count).map(|i| (first + i * size) as usize);
+    let loaded = sections.filter(|at| number(at + 8, 8) & IS_LOADED != 0);
+    loaded.filter(|at| number(at + 4, 4) != NO_BYTES).map(|at| number(at + 0x20, 8)).sum()
 }
 
 fn main() {
