@@ -1,6 +1,6 @@
 //! Accepting work: keys, origins, transactions that are taken back, two handles at once.
 
-use super::world::{World, laned};
+use super::world::{World, due, laned};
 use crate::Enqueued;
 use crate::error::{Error, Result};
 use crate::model::id::{ConsumerNo, EventId, EventSeq};
@@ -163,6 +163,58 @@ fn r38_a_batch_that_fails_half_way_stores_none_of_it() {
     assert_eq!(jobs(&world), 0);
     assert!(matches!(world.accept(laned("ann").dedupe("order 7")), Enqueued::New(_)));
     world.is_sound();
+}
+
+/// Jobs of every kind that can stand in one call, several of them again.
+fn of_every_kind(world: &World, n: i64) -> NewJob {
+    let job = NewJob::raw(
+        if n % 5 < 3 { "reply" } else { "note" },
+        format!("{{\"n\":{}}}", n % 4),
+        if n % 3 == 0 { Lane::NONE } else { Lane::of(format!("lane {}", n % 4)) },
+    );
+    let job = job.org(if n % 7 < 4 { "acme" } else { "globex" });
+    match n % 11 {
+        2 => due(job, world.now() + 1_000 * n),
+        4 | 5 => job.dedupe(format!("key {} {}", n % 4, n % 5 < 3)),
+        6 | 7 => job.unique(format!("key {}", n % 4)),
+        8 => job.priority(100),
+        9 => job.subject("ann"),
+        10 => NewJob { expires_at: Some(world.now() + 5_000), ..job },
+        _ => job,
+    }
+}
+
+// fault: rows-are-asked-unwritten, org-of-the-job-before
+#[test]
+fn many_jobs_in_one_call_are_what_they_are_one_by_one() {
+    let (together, apart) = (World::new(), World::new());
+    let all = |world| (0..100).map(|n| of_every_kind(world, n)).collect::<Vec<_>>();
+    let of_one_call = together.store.enqueue(all(&together)).expect("accepted");
+    let of_many: Vec<_> = all(&apart).into_iter().map(|job| apart.accept(job)).collect();
+    // The ids are chance; which jobs were there before is not.
+    let there = |world: &World, answers: &[Enqueued]| {
+        let no =
+            |answer: &Enqueued| (matches!(answer, Enqueued::New(_)), world.number(answer.id()));
+        answers.iter().map(no).collect::<Vec<_>>()
+    };
+    assert_eq!(there(&together, &of_one_call), there(&apart, &of_many));
+    assert!(of_many.iter().any(|answer| matches!(answer, Enqueued::Existing(_))));
+    for table in [
+        "SELECT json_array(id, org, kind, version, lane, subject, priority, run_at, max_attempts, expires_at, created_at, payload) FROM lanebox_job",
+        "SELECT json_array(kind, org, priority, run_at, id) FROM lanebox_ready",
+        "SELECT json_array(lane, priority, run_at, id, kind) FROM lanebox_open",
+        "SELECT json_array(run_at, id, lane) FROM lanebox_scheduled",
+        "SELECT json_array(org, hex(key_hmac), job) FROM lanebox_job_unique ORDER BY 1",
+        "SELECT json_array(id, name) FROM lanebox_org",
+        "SELECT json_array(id, name) FROM lanebox_kind",
+        "SELECT json_array(id, org, name) FROM lanebox_lane",
+    ] {
+        assert_eq!(together.all::<String>(table).len(), apart.all::<String>(table).len());
+        if !table.contains("hex") {
+            assert_eq!(together.all::<String>(table), apart.all::<String>(table), "{table}");
+        }
+    }
+    together.is_sound();
 }
 
 // fault: job-key-is-forgotten

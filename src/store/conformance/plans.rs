@@ -27,6 +27,7 @@ const MAY: &[(&str, &str)] = &[
     ("handles.rs BESIDE", "the processes that live, and only while a suspect waits"),
     ("handles.rs UNHANDLED", "the kinds: as many as the program has"),
     ("host.rs HIDES", "the temporary tables of one connection"),
+    ("job_rows.rs NO_LAST", "a row for each table that counts its ids"),
     ("look.rs ACTIVE", "an index of the active consumers"),
     ("reap.rs OTHERS_HOLD", "never more rows than the global cap"),
     ("reap.rs REAP_FIND", "never more rows than the global cap"),
@@ -62,6 +63,7 @@ fn no_statement_walks_a_table_that_grows_or_sorts() {
     let broken = world.store.on_writer(|conn| {
         let heavy = |statement: &Statement| {
             let plan = plan(conn, statement).replace("SCAN CONSTANT ROW", "");
+            let plan = plan.replace("SCAN 8-ROW VALUES CLAUSE", "");
             plan.contains("SCAN ") || plan.contains("TEMP B-TREE")
         };
         statements().into_iter().filter(heavy).collect::<Vec<_>>()

@@ -3,6 +3,7 @@
 use rusqlite::{Row, params};
 
 use super::expire;
+use super::job_rows::{JobRow, JobRows};
 use super::names;
 use super::place::{Place, due_now, place};
 use super::promote::{promote_lane, schedule};
@@ -19,8 +20,6 @@ pub(super) const HORIZON_MS: i64 = 90 * 86_400_000;
 /// A use is written down this often: an import that asks again and again writes once.
 const HOUR_MS: i64 = 3_600_000;
 
-const JOB_NEW: &str = "INSERT INTO lanebox_job(uuid, org, kind, version, lane, subject, priority, run_at, max_attempts, expires_at, source_event, consumer, ordinal, created_at, payload) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 const JOB_OF_DELIVERY: &str =
     "SELECT id, uuid FROM lanebox_job WHERE source_event = ?1 AND consumer = ?2 AND ordinal = ?3";
 const EVENT_SEQ: &str = "SELECT seq FROM lanebox_event WHERE uuid = ?1";
@@ -41,15 +40,113 @@ pub(super) fn enqueue(tx: &Tx<'_>, job: &NewJob) -> Result<Enqueued> {
 
 /// Like [`enqueue`], with the row number of the job.
 pub(super) fn accept(tx: &Tx<'_>, job: &NewJob) -> Result<(JobNo, Enqueued)> {
-    let org = names::org(tx, job.org.as_deref().unwrap_or("-"))?;
-    let kind = names::kind(tx, &job.kind)?;
-    let key = Key::of(tx, job, org, kind)?;
-    if let Some((no, id)) = existing(tx, job, &key)? {
-        return Ok((no, Enqueued::Existing(id)));
+    let mut batch = Batch::default();
+    let answer = batch.accept(tx, job)?;
+    batch.rows.write(tx)?;
+    Ok(answer)
+}
+
+/// Accepts many: all or none.
+pub(super) fn enqueue_all(tx: &Tx<'_>, jobs: &[NewJob]) -> Result<Vec<Enqueued>> {
+    let mut batch = Batch::default();
+    let one = |job| batch.accept(tx, job).map(|(_, answer)| answer);
+    let answers = jobs.iter().map(one).collect::<Result<_>>()?;
+    batch.rows.write(tx)?;
+    Ok(answers)
+}
+
+/// Jobs that are accepted together: what follows the same names finds their numbers known.
+#[derive(Default)]
+struct Batch<'j> {
+    org: Option<(&'j str, OrgNo)>,
+    kind: Option<(&'j str, KindNo)>,
+    rows: JobRows<'j>,
+}
+
+impl<'j> Batch<'j> {
+    fn accept(&mut self, tx: &Tx<'_>, job: &'j NewJob) -> Result<(JobNo, Enqueued)> {
+        let org = known(&mut self.org, job.org.as_deref().unwrap_or("-"), |n| names::org(tx, n))?;
+        let kind = known(&mut self.kind, &job.kind, |name| names::kind(tx, name))?;
+        let key = Key::of(tx, job, org, kind)?;
+        if job.origin.delivery.is_some() || key.asks_rows() {
+            self.rows.write(tx)?;
+        }
+        if let Some((no, id)) = existing(tx, job, &key)? {
+            return Ok((no, Enqueued::Existing(id)));
+        }
+        let (no, id) = self.write(tx, job, org, kind, key.event())?;
+        remember(tx, job, &key, no, id)?;
+        Ok((no, Enqueued::New(id)))
     }
-    let (no, id) = write(tx, job, org, kind, key.event())?;
-    remember(tx, job, &key, no, id)?;
-    Ok((no, Enqueued::New(id)))
+
+    // `once_for`: the event that the job is the one job for; it caused it, whoever enqueued it.
+    fn write(
+        &mut self,
+        tx: &Tx<'_>,
+        job: &'j NewJob,
+        org: OrgNo,
+        kind: KindNo,
+        once_for: Option<i64>,
+    ) -> Result<(JobNo, JobId)> {
+        let lane = job.lane.name().map(|name| names::lane(tx, org, name)).transpose()?;
+        let later = job.run_at.filter(|&at| at > tx.now);
+        if let (Some(lane), None) = (lane, later) {
+            promote_lane(tx, lane)?;
+        }
+        let run_at = match later {
+            Some(at) => at,
+            None => due_now(tx, lane, job.priority)?,
+        };
+        if job.expires_at.is_some_and(|at| at <= tx.now) {
+            return Err(Error::invalid("expiry", "it has passed already"));
+        }
+        let (no, id) = (self.rows.next(tx)?, JobId(tx.env.uuid()));
+        let source_event = job.origin.event.map(|event| event.0).or(once_for);
+        let (consumer, ordinal) = job.origin.delivery.unzip();
+        let (created_at, payload) = (tx.now, job.payload_text()?);
+        self.rows.add(
+            tx,
+            JobRow {
+                no,
+                id,
+                org,
+                kind,
+                lane,
+                run_at,
+                source_event,
+                consumer,
+                ordinal,
+                created_at,
+                payload,
+                job,
+            },
+        )?;
+        if let Some(at) = job.expires_at {
+            expire::note(tx, at, no)?;
+        }
+        match later {
+            Some(at) => schedule(tx, at, no, lane)?,
+            None => {
+                let priority = job.priority;
+                place(tx, &Place { id: no, org, kind, lane, priority, run_at, alone: false })?;
+            }
+        }
+        Ok((no, id))
+    }
+}
+
+/// The number of a name, looked up unless it is that of the job before.
+fn known<'j, No: Copy>(
+    last: &mut Option<(&'j str, No)>,
+    name: &'j str,
+    look: impl FnOnce(&str) -> Result<No>,
+) -> Result<No> {
+    if let Some((_, no)) = last.filter(|(known, _)| *known == name) {
+        return Ok(no);
+    }
+    let no = look(name)?;
+    *last = Some((name, no));
+    Ok(no)
 }
 
 /// What makes a second call the same job, as the file stores it.
@@ -66,6 +163,11 @@ impl Key {
             Key::Once { event, .. } => Some(*event),
             _ => None,
         }
+    }
+
+    // Its answer is read from the rows of jobs.
+    fn asks_rows(&self) -> bool {
+        matches!(self, Key::Unfinished { .. })
     }
 
     fn of(tx: &Tx<'_>, job: &NewJob, org: OrgNo, kind: KindNo) -> Result<Key> {
@@ -151,62 +253,6 @@ fn same_payload(
 fn payload_hmac(tx: &Tx<'_>, job: &NewJob) -> Result<[u8; 32]> {
     let parts = [job.kind.as_bytes(), job.payload_text()?.as_bytes()];
     Ok(tx.secret.hmac("job payload", &parts))
-}
-
-// `once_for`: the event that the job is the one job for; it caused it, whoever enqueued it.
-fn write(
-    tx: &Tx<'_>,
-    job: &NewJob,
-    org: OrgNo,
-    kind: KindNo,
-    once_for: Option<i64>,
-) -> Result<(JobNo, JobId)> {
-    let lane = job.lane.name().map(|name| names::lane(tx, org, name)).transpose()?;
-    let later = job.run_at.filter(|&at| at > tx.now);
-    if let (Some(lane), None) = (lane, later) {
-        promote_lane(tx, lane)?;
-    }
-    let run_at = match later {
-        Some(at) => at,
-        None => due_now(tx, lane, job.priority)?,
-    };
-    if job.expires_at.is_some_and(|at| at <= tx.now) {
-        return Err(Error::invalid("expiry", "it has passed already"));
-    }
-    let id = JobId(tx.env.uuid());
-    let (consumer, ordinal) = job.origin.delivery.unzip();
-    tx.run(
-        JOB_NEW,
-        params![
-            id,
-            org,
-            kind,
-            job.version,
-            lane,
-            job.subject,
-            job.priority,
-            run_at,
-            job.max_attempts,
-            job.expires_at,
-            job.origin.event.map(|event| event.0).or(once_for),
-            consumer,
-            ordinal,
-            tx.now,
-            job.payload_text()?
-        ],
-    )?;
-    let no = JobNo(tx.last_row());
-    if let Some(at) = job.expires_at {
-        expire::note(tx, at, no)?;
-    }
-    match later {
-        Some(at) => schedule(tx, at, no, lane)?,
-        None => {
-            let priority = job.priority;
-            place(tx, &Place { id: no, org, kind, lane, priority, run_at, alone: false })?;
-        }
-    }
-    Ok((no, id))
 }
 
 fn remember(tx: &Tx<'_>, job: &NewJob, key: &Key, no: JobNo, id: JobId) -> Result<()> {

@@ -21,7 +21,7 @@ impl Jobs for SqliteStore {
     fn enqueue(&self, jobs: Vec<NewJob>) -> Result<Vec<Enqueued>> {
         jobs.iter().try_for_each(NewJob::check)?;
         self.disk.admit(&self.env)?;
-        self.writer.write(move |tx| jobs.iter().map(|job| enqueue::enqueue(tx, job)).collect())
+        self.writer.write(move |tx| enqueue::enqueue_all(tx, &jobs))
     }
 
     fn round(&self, pass: Round) -> Result<Rounded> {

@@ -38,6 +38,7 @@ mod hold;
 mod host;
 mod inspect;
 mod intend;
+mod job_rows;
 mod jobs;
 mod ledger;
 mod look;

@@ -195,3 +195,22 @@ fn a_file_that_is_only_attached_or_hidden_is_refused_before_anything_is_written(
     }
     assert_eq!(scratch.one::<i64>("SELECT count(*) FROM lanebox_event"), 0);
 }
+
+// fault: temporary-ids-count
+#[test]
+fn ids_that_the_host_counts_in_a_table_of_its_own_are_not_ours() {
+    let scratch = Scratch::new();
+    let store = scratch.store();
+    let host = host(&scratch);
+    host.execute_batch(
+        "CREATE TEMP TABLE mine (id INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO mine VALUES (70); \
+         INSERT INTO temp.sqlite_sequence VALUES ('lanebox_job', 70)",
+    )
+    .expect("a table of the host's");
+    for _ in 0..2 {
+        host.execute_batch("BEGIN IMMEDIATE").expect("begun");
+        let _new = store.enqueue_in(&host, &job()).expect("accepted");
+        host.execute_batch("COMMIT").expect("committed");
+    }
+    assert_eq!(scratch.all::<i64>("SELECT id FROM lanebox_job"), [1, 2]);
+}
