@@ -71,14 +71,17 @@ struct Code {
 }
 
 impl Dispatcher {
-    /// Registers the consumers; each answer says whether this process dispatches it. Two of one key
-    /// are an error, and then none is registered.
+    /// Buries who has died, and registers the consumers; each answer says whether this process
+    /// dispatches it. Two of one key are an error, and then none is registered.
     pub(crate) fn start(
         store: &dyn Store,
         process: ProcessNo,
         subscriptions: Vec<Subscription>,
     ) -> Result<(Dispatcher, Vec<(String, Registered)>)> {
         let code = checked(subscriptions)?;
+        // Whoever died in a route accuses it before this process runs any: else a route that kills
+        // at once could end each process that comes, before its reaper has buried the last one.
+        store.sweep()?;
         let mut dispatcher = Dispatcher {
             process,
             mine: Vec::new(),

@@ -1,7 +1,7 @@
 //! Takes back what vanished holders held, and tells of work that nobody has code for.
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
 
 use crate::engine::Engine;
 use crate::error::Result;

@@ -1,6 +1,9 @@
 //! One pass: whoever leads commits the ends that wait, takes the next jobs in the same commit, and
 //! hands them out.
 
+#[cfg(test)]
+mod tests;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::engine::Engine;

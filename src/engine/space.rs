@@ -1,6 +1,9 @@
 //! The room of the disk and the size of the log: nothing new is begun while the disk is nearly
 //! full, and the log is taken over beside the work.
 
+#[cfg(test)]
+mod tests;
+
 use crate::engine::Engine;
 use crate::engine::desk::Desk;
 use crate::engine::dispatcher::{Dispatcher, Step};

@@ -12,7 +12,9 @@ use crate::engine::Settings;
 use crate::engine::reactions::Reactions;
 use crate::env::Env;
 use crate::error::Error;
-use crate::store::jobs::Jobs;
+use crate::model::verdict::End;
+use crate::store::jobs::{Ended, Jobs};
+use crate::store::ledger::tests::world::{NEITHER, PATIENCE, World};
 use crate::store::processes::Processes;
 use crate::store::sqlite::door::{Fault, Point};
 use crate::store::sqlite::{Opening, SqliteStore};
@@ -210,5 +212,22 @@ fn r5_no_handler_begins_before_its_claim_is_committed() {
         assert_eq!(scene.store.look(look), Some(format!("done 1 {lost}")));
         assert_eq!(begun.load(Ordering::SeqCst), 1, "{at:?}");
         drop(running);
+    }
+}
+
+// fault: woken-by-nobody
+#[test]
+fn whoever_lets_a_lane_go_on_without_its_send_sees_to_it_that_somebody_looks() {
+    let w = World::new();
+    let held = w.claim_of("ann");
+    let _key = w.go(held, NEITHER);
+    assert_eq!(w.end(held, End::Unknown), Ended::Holds);
+    let engine = Arc::new(crate::engine::reaper::tests::engine(&w));
+    let mut resolve = resolve(engine.clone());
+    for (waited_ms, rings) in [(0, false), (PATIENCE, true)] {
+        engine.desk.lock().rung = false;
+        w.advance(waited_ms);
+        let _next = (resolve.step)().expect("a pass");
+        assert_eq!(engine.desk.lock().rung, rings, "after {waited_ms} ms");
     }
 }

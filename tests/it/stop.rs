@@ -129,7 +129,7 @@ fn e65_what_nobody_had_started_is_handed_back_untried() {
     scene.until_ended(201);
 }
 
-// fault: stop-waits-for-ever
+// fault: stop-waits-for-ever, leaves-while-it-runs
 #[test]
 fn j46_who_ignores_the_signal_keeps_its_lease_and_may_still_finish() {
     let scene = Scene::new();
@@ -142,6 +142,8 @@ fn j46_who_ignores_the_signal_keeps_its_lease_and_may_still_finish() {
     let report = running.stop(Duration::ZERO);
     assert_eq!((report.finished, report.handed_back, report.still_running), (0, 0, 1));
     assert_eq!(scene.state(id), "running");
+    let gone = scene.number("SELECT count(*) FROM lanebox_process WHERE gone = 1", []);
+    assert_eq!(gone, 0, "who still runs something has not left");
     gate.open();
     scene.until_state(id, "done");
     assert_eq!(scene.see(id).attempts, 1);

@@ -13,7 +13,7 @@ use crate::store::processes::Processes;
 const RENEWAL: i64 = LEASE / 3;
 
 /// An engine of another process, which only looks for what it can take back.
-pub(in crate::engine) fn engine(w: &World) -> Engine {
+pub(crate) fn engine(w: &World) -> Engine {
     let process = w.store.register().expect("registered");
     let settings = Settings { workers: 1, lease_ms: LEASE, suspect_wait_ms: 0 };
     let (store, env) = (w.store.clone(), w.env.clone());
@@ -67,4 +67,19 @@ fn r2_after_a_time_in_which_nobody_could_write_a_holder_has_a_renewals_time_to_c
         assert_eq!(looks(&w, &mut reaper, &engine, 3_000), comes_back);
         assert!(!looks(&w, &mut reaper, &engine, LEASE), "whoever is silent is lost");
     }
+}
+
+// fault: reaps-its-own
+#[test]
+fn who_comes_late_to_renew_takes_back_what_others_held_and_nothing_of_its_own() {
+    let w = World::new();
+    let engine = engine(&w);
+    w.job("ann");
+    let mine = w.claim_many(engine.process, 1);
+    engine.desk.lock().receive(mine, w.env.mono_us());
+    let _theirs = w.claim_of("bob");
+    w.advance(LEASE + 1);
+    engine.reap(false).expect("a pass");
+    let held: i64 = w.ask("SELECT process FROM lanebox_running");
+    assert_eq!((running(&w), held), (1, engine.process.0));
 }

@@ -83,6 +83,17 @@ fn j20_a_dedupe_key_answers_the_first_job_until_its_horizon_also_after_done() {
     assert_eq!(world.accept(keyed()), Enqueued::Existing(second.id()));
 }
 
+// fault: kind-is-not-compared
+#[test]
+fn a_known_key_of_a_job_of_another_kind_is_a_conflict() {
+    let world = World::new();
+    let first = world.accept(laned("ann").dedupe("order 7"));
+    let bill = NewJob::raw("bill", "{}", Lane::of("ann")).org("acme").dedupe("order 7");
+    let answer = world.store.enqueue(vec![bill]);
+    assert!(matches!(answer, Err(Error::Conflict { .. })), "{answer:?}");
+    assert_eq!(world.taken(5), [world.number(first.id())]);
+}
+
 // fault: enqueue-commits
 #[test]
 fn e29_a_job_of_a_transaction_that_is_taken_back_does_not_exist() {

@@ -121,6 +121,21 @@ fn expiring(job: NewJob, at: i64) -> NewJob {
     NewJob { expires_at: Some(at), ..job }
 }
 
+// Its lane is busy: nothing but its last day would make anybody look at it.
+// fault: expiry-wakes-nobody
+#[test]
+fn somebody_wakes_for_a_job_that_expires_while_it_waits_for_its_lane() {
+    let world = World::new();
+    let first = world.enqueue(laned("ann"));
+    let until = world.now() + 5_000;
+    let second = world.enqueue(expiring(laned("ann"), until));
+    assert_eq!(world.taken(1), [first]);
+    assert_eq!(claim(&world, 4).next_due, Some(until));
+    world.clock.advance(5_000);
+    assert_eq!(claim(&world, 4).next_due, None);
+    assert_eq!(world.state(second), "cancelled");
+}
+
 #[test]
 fn what_an_expired_candidate_makes_claimable_in_another_kind_is_not_slept_over() {
     let world = World::new();

@@ -199,7 +199,6 @@ impl World {
     fn settle(&mut self) {
         self.scratch.run("UPDATE lanebox_consumer SET state = 'active'");
         self.processes = vec![self.start(), self.start()];
-        let _found = self.processes[0].store.sweep().expect("swept");
         for _ in 0..=TRIES {
             self.processes.iter_mut().for_each(Process::drain);
             self.scratch.clock.advance(3_600_000);

@@ -38,7 +38,6 @@ fn after_a_death_in_a_range_it_goes_on_one_event_at_a_time_until_it_has_passed_i
     ran.lock().clear();
 
     let mut process = start();
-    assert!(process.store.sweep().expect("swept"));
     assert_eq!(
         scratch.all::<String>("SELECT coalesce(routing, '-') || '' FROM lanebox_consumer"),
         ["4", "-"]
@@ -78,7 +77,6 @@ fn a_route_that_kills_its_process_with_nothing_beside_it_is_dead_and_the_rest_go
     die(process, Way::Range, 2);
 
     let mut process = start();
-    assert!(process.store.sweep().expect("swept"));
     process.drain_to(&scratch, 1);
     let taken = process.dispatcher.prepare(&process.store).expect("it ran");
     assert!(taken.is_some_and(|dispatch| dispatch.suspect.is_some()));
@@ -87,7 +85,6 @@ fn a_route_that_kills_its_process_with_nothing_beside_it_is_dead_and_the_rest_go
 
     ran.lock().clear();
     let mut process = start();
-    assert!(process.store.sweep().expect("swept"));
     assert_eq!(marks(&scratch), "2 2 -");
     process.drain();
     assert_eq!(deliveries(&scratch), ["drain 1 routed", "drain 2 dead", "drain 3 routed"]);
@@ -123,7 +120,6 @@ fn a_death_outside_of_a_route_accuses_nobody() {
     let _ran = process.dispatcher.prepare(&process.store).expect("routes ran");
     drop(process);
     let mut process = start();
-    assert!(process.store.sweep().expect("swept"));
     assert_eq!(marks(&scratch), "- - -");
     // The same while it has a suspect and a due retry: both are free again, with nothing counted.
     scratch.run("UPDATE lanebox_consumer SET routing = 1");
@@ -132,7 +128,6 @@ fn a_death_outside_of_a_route_accuses_nobody() {
     let _ran = process.dispatcher.prepare(&process.store).expect("it ran");
     drop(process);
     let mut process = start();
-    assert!(process.store.sweep().expect("swept"));
     assert!(["1 - -", "- - -"].contains(&marks(&scratch).as_str()));
     process.drain();
     assert_eq!(deliveries(&scratch), ["drain 1 routed"]);
@@ -160,7 +155,6 @@ fn of_several_retries_that_a_process_had_taken_only_the_one_it_died_in_counts() 
         assert_eq!(marks(), [1, deaths, 1]);
         die(process, Way::Again, 2);
         process = start();
-        assert!(process.store.sweep().expect("swept"));
         assert_eq!(marks(), [0, deaths, 0]);
     }
     heals.store(true, Ordering::Relaxed);
@@ -206,7 +200,6 @@ fn a_reboot_accuses_no_route() {
     die(process, Way::Range, 1);
     let rebooted = Arc::new(ManualClock::rebooted(1_767_225_700_000, "boot-2"));
     let mut process = start(rebooted);
-    assert!(process.store.sweep().expect("swept"));
     assert_eq!(marks(&scratch), "- - -");
     process.drain();
     assert_eq!(deliveries(&scratch), ["drain 1 routed", "drain 2 routed"]);

@@ -1,5 +1,6 @@
 //! The transition table of the job: what its sends make of it, in every place that it can be.
 
+use crate::model::id::{JobId, SendKey};
 use crate::model::verdict::End;
 use crate::store::jobs::{Cancelled, Ended, Jobs};
 use crate::store::ledger::tests::world::{LEASE, LOOKUP, NEITHER, PATIENCE, SETTLE, World};
@@ -129,6 +130,66 @@ fn a_send_settled_while_its_job_waits_parked_puts_it_at_the_end_of_its_line() {
     assert_eq!(w.done(running), Ended::Done);
     assert_eq!(w.done(w.claim()), Ended::Done);
     assert_eq!(w.place_of(first), "done");
+    w.sound();
+}
+
+/// A job that was lost twice, and that waits outside its lane for the send of its second run.
+fn parked_suspect(w: &World) -> (JobId, SendKey) {
+    let job = w.job("ann");
+    w.claim();
+    w.advance(LEASE + 1);
+    assert!(matches!(w.reap()[0].ended, Ended::Waits { .. }));
+    let key = w.go(w.claim(), NEITHER);
+    w.advance(LEASE + 1);
+    assert_eq!(w.reap()[0].ended, Ended::Holds);
+    w.advance(PATIENCE);
+    w.look(false);
+    assert_eq!(w.place_of(job), "parked");
+    (job, key)
+}
+
+// fault: sent-expires
+#[test]
+fn a_job_that_has_sent_something_does_not_expire_while_it_waits() {
+    let w = World::new();
+    let mut job = crate::NewJob::raw("turn", "{}", crate::Lane::of("ann"));
+    job.expires_at = Some(w.now() + 20_000);
+    let job = w.enqueue(job);
+    let held = w.claim();
+    assert_eq!(w.answered(w.go(held, NEITHER), "wamid.1"), Accepted::Now);
+    assert!(matches!(w.retry(held), Ended::Waits { .. }));
+    w.advance(20_001);
+    assert_eq!(w.done(w.claim()), Ended::Done);
+    assert_eq!(w.place_of(job), "done");
+    w.sound();
+}
+
+// fault: displaced-suspect-stays
+#[test]
+fn a_suspect_whose_send_was_settled_is_overtaken_in_its_line_like_any_other() {
+    let w = World::new();
+    let (suspect, key) = parked_suspect(&w);
+    assert_eq!(w.echo(key, "wamid.1"), Accepted::Now);
+    let better = w.enqueue(crate::NewJob::raw("turn", "{}", crate::Lane::of("ann")).priority(1));
+    let held = w.claim();
+    assert_eq!((w.place_of(better).as_str(), w.place_of(suspect).as_str()), ("running", "waiting"));
+    assert_eq!(w.done(held), Ended::Done);
+    assert_eq!(w.done(w.claim()), Ended::Done);
+    assert_eq!(w.place_of(suspect), "done");
+    w.sound();
+}
+
+// fault: suspect-of-a-line-in-company
+#[test]
+fn a_suspect_whose_send_was_settled_runs_alone_when_its_lane_comes_to_it() {
+    let w = World::new();
+    let (suspect, key) = parked_suspect(&w);
+    let held = w.claim_of("ann");
+    assert_eq!(w.echo(key, "wamid.1"), Accepted::Now);
+    w.job("bob");
+    assert_eq!(w.done(held), Ended::Done);
+    assert_eq!(w.claim_many(w.process, 5).len(), 1, "nothing beside it");
+    assert_eq!(w.place_of(suspect), "running");
     w.sound();
 }
 

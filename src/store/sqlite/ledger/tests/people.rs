@@ -1,10 +1,13 @@
 //! A person's verbs: guarded, written down, and a second click changes nothing.
 
 use crate::model::id::{Held, SendKey};
+use crate::model::send::ChannelState;
 use crate::model::verdict::End;
 use crate::store::jobs::{Cancelled, Ended, Jobs, Requeued};
 use crate::store::ledger::tests::world::{LEASE, NEITHER, World};
-use crate::store::ledger::{Accepted, Begun, Ledger, Ordered, Rejected, Resolved, Word};
+use crate::store::ledger::{
+    Accepted, Begun, ChannelChange, Ledger, Ordered, Rejected, Resolved, Word,
+};
 
 fn unknown(w: &World) -> SendKey {
     w.job("ann");
@@ -279,4 +282,24 @@ fn consent_is_of_one_recipient_one_channel_and_one_org() {
     w.store.enqueue(vec![other]).map(drop).expect("enqueued");
     assert!(matches!(w.begin(w.claim(), 1, NEITHER), Begun::Go { .. }), "another org's contact");
     w.sound();
+}
+
+// fault: open-ended-pause-is-open
+#[test]
+fn a_channel_that_is_paused_without_an_end_takes_nothing_until_somebody_opens_it() {
+    let w = World::new();
+    let channel = |state| {
+        let (org, channel) = ("acme".to_owned(), "whatsapp".to_owned());
+        let change = ChannelChange { org, channel, state, reason: None, who: "ann".to_owned() };
+        w.store.set_channel(change).expect("set");
+    };
+    channel(ChannelState::Paused { until: None });
+    for _ in 0..3 {
+        let held = w.claim_of("ann");
+        assert!(matches!(w.begin(held, 1, NEITHER), Begun::Wait { .. }));
+        assert_eq!(w.done(held), Ended::Done);
+        w.advance(86_400_000);
+    }
+    channel(ChannelState::Open);
+    w.go(w.claim_of("ann"), NEITHER);
 }
