@@ -74,6 +74,7 @@ fn neither_a_lookup_nor_dedupe() {
     mode(NEITHER, &must_see(&words));
 }
 
+// fault: vanished-is-settled
 #[test]
 fn a_lookup_only() {
     mode(LOOKUP, &must_see(&["not found", "settled by the lookup", "stale look"]));

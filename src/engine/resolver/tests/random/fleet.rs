@@ -13,7 +13,7 @@ use crate::model::send::ability::Abilities;
 use crate::model::send::class::Refusal;
 use crate::model::verdict::End;
 use crate::store::jobs::{Jobs, Reap, Round};
-use crate::store::ledger::tests::world::{LEASE, TIMEOUT, World};
+use crate::store::ledger::tests::world::{LEASE, SETTLE, TIMEOUT, World};
 use crate::store::ledger::{
     Begun, Intent, Ledger, LookedAnswer, LookedAt, NotSent, Rejected, UnderWay,
 };
@@ -135,13 +135,25 @@ impl Fleet {
         self.reap()
     }
 
+    // Now and then rather one whose request is under way, and who takes over asks for it as soon as
+    // it can.
     fn crash(&mut self) -> &'static str {
-        let i = self.chance.usize(0..self.processes.len());
+        let hurry = self.abilities.lookup_settle_ms.is_some() && self.chance.bool();
+        let calls = self.runs.iter().find(|run| matches!(run.stage, Stage::Called { .. }));
+        let calls = calls.filter(|_| hurry).map(|run| run.process);
+        let caller = self.processes.iter().position(|&process| Some(process) == calls);
+        let i = caller.unwrap_or_else(|| self.chance.usize(0..self.processes.len()));
         let gone = self.processes[i];
         self.w.store.leave(gone).expect("it is gone");
         self.processes[i] = self.w.store.register().expect("its successor");
         self.runs.retain(|run| run.process != gone);
         self.see("crash");
+        if hurry {
+            self.reap();
+            self.w.advance(SETTLE + 1);
+            self.outside.time_passed();
+            self.resolve();
+        }
         "crash"
     }
 

@@ -124,6 +124,7 @@ fn trap_7_a_late_rejection_is_evidence_but_overwrites_nothing_that_is_settled() 
     w.sound();
 }
 
+// fault: vanished-is-settled
 #[test]
 fn trap_8_settle_time_runs_from_the_end_of_the_last_token_that_could_call() {
     let mut w = World::new();
