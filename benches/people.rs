@@ -42,9 +42,11 @@ fn open(path: &Path, jobs: usize, events: usize) -> Asked {
 
 type Question = fn(&Asked) -> usize;
 
-const QUESTIONS: [(&str, Question); 10] = [
+const QUESTIONS: [(&str, Question); 12] = [
     ("jobs, the newest 50", |asked| jobs(asked, Filter::new())),
     ("jobs, 50 that wait", |asked| jobs(asked, Filter::new().state("pending"))),
+    ("jobs, 50 done behind what waits", |asked| jobs(asked, Filter::new().state("done"))),
+    ("jobs, scheduled (there is none)", |asked| 1 + jobs(asked, Filter::new().state("scheduled"))),
     ("jobs, dead (there is none)", |asked| 1 + jobs(asked, Filter::new().state("dead"))),
     ("jobs, the ten of a lane", |asked| jobs(asked, Filter::new().org("acme").lane(&asked.lane))),
     ("events, the newest 50", |asked| {

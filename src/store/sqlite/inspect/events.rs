@@ -11,7 +11,6 @@ use crate::model::id::EventId;
 use crate::store::people::{EventDetail, EventView, Filter, Page};
 
 const TABLE: Walked = Walked {
-    newest: "SELECT max(seq) FROM lanebox_event",
     below: "SELECT seq FROM lanebox_event WHERE seq < ?1 ORDER BY seq DESC LIMIT 1",
     since: "SELECT seq FROM lanebox_event WHERE uuid >= ?1 ORDER BY uuid LIMIT 1",
 };

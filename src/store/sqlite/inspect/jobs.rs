@@ -1,4 +1,4 @@
-//! Jobs as people see them: a list, and one in full.
+//! Jobs as people see them: a row of a list, and one in full.
 
 use rusqlite::{Connection, Row};
 
@@ -6,16 +6,9 @@ use super::attempts::history;
 use super::explain::explain_row;
 use super::query::{Query, all, one};
 use super::sends::sends_of;
-use super::span::{Span, WALK, Walked, page_of, page_until};
 use crate::error::{Error, Result};
 use crate::model::id::JobId;
-use crate::store::people::{Filter, JobDetail, JobView, Page, StepView};
-
-const TABLE: Walked = Walked {
-    newest: "SELECT max(id) FROM lanebox_job",
-    below: "SELECT id FROM lanebox_job WHERE id < ?1 ORDER BY id DESC LIMIT 1",
-    since: "SELECT id FROM lanebox_job WHERE uuid >= ?1 ORDER BY uuid LIMIT 1",
-};
+use crate::store::people::{JobDetail, JobView, StepView};
 
 /// States and places that a list of jobs can be narrowed to.
 pub(crate) const STATES: [&str; 11] = [
@@ -34,7 +27,7 @@ pub(crate) const STATES: [&str; 11] = [
 
 // A join by the whole key of each narrow table: every one is a seek. A new row's place follows from
 // where it is found.
-pub(super) const HEAD: &str = "SELECT j.id, j.uuid, o.name AS org, k.name AS kind, l.name AS lane, j.lane AS lane_no, j.subject, j.priority, \
+pub(super) const COLUMNS: &str = "SELECT j.id, j.uuid, o.name AS org, k.name AS kind, l.name AS lane, j.lane AS lane_no, j.subject, j.priority, \
   coalesce(t.run_at, j.run_at) AS due_at, \
   CASE WHEN f.id IS NOT NULL THEN f.state WHEN r.id IS NOT NULL THEN 'running' ELSE 'pending' END AS job_state, \
   CASE WHEN f.id IS NOT NULL OR r.id IS NOT NULL THEN NULL \
@@ -44,70 +37,18 @@ pub(super) const HEAD: &str = "SELECT j.id, j.uuid, o.name AS org, k.name AS kin
     ELSE 'scheduled' END AS place, \
   coalesce(r.attempts, t.attempts, f.attempts, 0) AS attempts, j.max_attempts, coalesce(r.lost, t.lost, f.lost, 0) AS lost, \
   coalesce(r.series, t.series, f.series, 1) AS series, j.created_at, coalesce(r.started_at, f.started_at) AS started_at, \
-  f.finished_at, f.reason, coalesce(t.error, f.error) AS error, t.waits_send \
-FROM lanebox_job j \
-CROSS JOIN lanebox_org o ON o.id = j.org CROSS JOIN lanebox_kind k ON k.id = j.kind \
-LEFT JOIN lanebox_lane l ON l.id = j.lane \
-LEFT JOIN lanebox_finished f ON f.id = j.id LEFT JOIN lanebox_running r ON r.id = j.id LEFT JOIN lanebox_tried t ON t.id = j.id \
+  f.finished_at, f.reason, coalesce(t.error, f.error) AS error, t.waits_send ";
+/// Every job, whatever became of it.
+pub(super) const OF_ALL: &str = "FROM lanebox_job j LEFT JOIN lanebox_finished f ON f.id = j.id";
+// What tells a state stands before what only names the row: a walk passes rows of others early.
+pub(super) const JOINS: &str = " LEFT JOIN lanebox_running r ON r.id = j.id LEFT JOIN lanebox_tried t ON t.id = j.id \
 LEFT JOIN lanebox_scheduled s ON s.run_at = coalesce(t.run_at, j.run_at) AND s.id = j.id \
 LEFT JOIN lanebox_ready y ON y.alone = (coalesce(t.lost, 0) >= 2) AND y.kind = j.kind AND y.org = j.org \
-  AND y.priority = j.priority AND y.run_at = coalesce(t.run_at, j.run_at) AND y.id = j.id";
+  AND y.priority = j.priority AND y.run_at = coalesce(t.run_at, j.run_at) AND y.id = j.id \
+CROSS JOIN lanebox_org o ON o.id = j.org CROSS JOIN lanebox_kind k ON k.id = j.kind \
+LEFT JOIN lanebox_lane l ON l.id = j.lane";
 
-// Where rows of a state are: what waits, runs or is dead is found without a walk over what is done.
-const WAITING: &str = "j.id IN (SELECT id FROM lanebox_scheduled UNION SELECT id FROM lanebox_ready UNION SELECT id FROM lanebox_open UNION SELECT id FROM lanebox_tried)";
-const SCHEDULED: &str = "j.id IN (SELECT id FROM lanebox_scheduled)";
-const QUEUED: &str = "j.id IN (SELECT id FROM lanebox_open UNION SELECT id FROM lanebox_tried)";
-const READY: &str = "j.id IN (SELECT id FROM lanebox_ready)";
-const FOR_SEND: &str = "j.id IN (SELECT id FROM lanebox_tried WHERE waits_send IS NOT NULL)";
-const RUNNING: &str = "j.id IN (SELECT id FROM lanebox_running)";
-// The dead are kept long, so only a stretch of them is looked at.
-const DEAD: &str =
-    "j.id IN (SELECT id FROM lanebox_finished WHERE state = 'dead' AND id >= ? AND id < ?)";
-const DEAD_FLOOR: &str = "SELECT id FROM lanebox_finished WHERE state = 'dead' AND id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2";
-
-const NEWEST: &str = " ORDER BY j.id DESC";
-
-/// Jobs, newest first.
-pub(in super::super) fn jobs(conn: &Connection, filter: &Filter) -> Result<Page<JobView>> {
-    let limit = filter.rows()?;
-    let state = filter.state_of(&STATES)?;
-    let query = Query::new(HEAD)
-        .maybe("k.name = ?", filter.kind.clone())
-        .maybe("o.name = ?", filter.org.clone())
-        .maybe("l.name = ?", filter.lane.clone())
-        .maybe("j.lane = ?", filter.lane_number()?)
-        .maybe("j.created_at >= ?", filter.since);
-    let set = match state {
-        Some("pending") => Some(WAITING),
-        Some("scheduled" | "backing_off") => Some(SCHEDULED),
-        Some("queued") => Some(QUEUED),
-        Some("ready") => Some(READY),
-        Some("waiting_for_send" | "parked") => Some(FOR_SEND),
-        Some("running") => Some(RUNNING),
-        Some("dead") => {
-            let below = filter.cursor()?.unwrap_or(i64::MAX);
-            let floor = one(conn, DEAD_FLOOR, [below, WALK - 1], |row| row.get(0))?;
-            let query = query.between(DEAD, floor.unwrap_or(0), below);
-            let rows = query.rows(conn, NEWEST, limit + 1, numbered)?;
-            return Ok(page_until(rows, limit, floor));
-        }
-        _ => None,
-    };
-    if let Some(set) = set {
-        // The plus keeps the cursor from driving: the set does.
-        let below = filter.cursor()?.unwrap_or(i64::MAX);
-        let query = query.only(set).with("+j.id < ?", below);
-        let query =
-            query.maybe("? IN (job_state, coalesce(place, job_state))", state.map(str::to_owned));
-        return Ok(page_of(query.rows(conn, NEWEST, limit + 1, numbered)?, limit));
-    }
-    let span = Span::of(conn, &TABLE, filter)?;
-    let query = query.with("j.id < ?", span.top).with("j.id >= ?", span.floor);
-    let query = query.maybe("job_state = ?", state.map(str::to_owned));
-    Ok(span.page(query.rows(conn, NEWEST, limit + 1, numbered)?, limit))
-}
-
-fn numbered(row: &Row<'_>) -> rusqlite::Result<(i64, JobView)> {
+pub(super) fn numbered(row: &Row<'_>) -> rusqlite::Result<(i64, JobView)> {
     Ok((row.get("id")?, view(row)?))
 }
 
@@ -149,7 +90,8 @@ pub(super) fn id_of(conn: &Connection, no: i64) -> Result<Option<JobId>> {
 
 /// One job as in a list.
 pub(super) fn by_number(conn: &Connection, no: i64) -> Result<JobView> {
-    let found = Query::new(HEAD).with("j.id = ?", no).rows(conn, "", 1, view)?;
+    let found =
+        Query::of(&[COLUMNS, OF_ALL, JOINS]).with("j.id = ?", no).rows(conn, "", 1, view)?;
     found.into_iter().next().ok_or_else(|| Error::NotFound { what: "job", id: no.to_string() })
 }
 

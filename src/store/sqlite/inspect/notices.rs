@@ -9,7 +9,6 @@ use crate::model::id::{EventId, JobId};
 use crate::store::people::{Filter, NoticeView, Page};
 
 const TABLE: Walked = Walked {
-    newest: "SELECT max(id) FROM lanebox_notice",
     below: "SELECT id FROM lanebox_notice WHERE id < ?1 ORDER BY id DESC LIMIT 1",
     // Notices have no key with a time in it; they are few, because equal ones are counted.
     since: "SELECT id FROM lanebox_notice WHERE ?1 IS NOT NULL ORDER BY id LIMIT 1",

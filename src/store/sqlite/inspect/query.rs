@@ -15,7 +15,12 @@ pub(super) struct Query {
 impl Query {
     /// `head` ends before its WHERE.
     pub(super) fn new(head: &'static str) -> Query {
-        Query { text: head.to_owned(), values: Vec::new(), conditions: 0 }
+        Query::of(&[head])
+    }
+
+    /// The same, of a head in parts.
+    pub(super) fn of(head: &[&'static str]) -> Query {
+        Query { text: head.concat(), values: Vec::new(), conditions: 0 }
     }
 
     /// A condition without a value.

@@ -9,7 +9,6 @@ use crate::model::id::SendKey;
 use crate::store::people::{Filter, Page, SendDetail, SendView, TryView};
 
 const TABLE: Walked = Walked {
-    newest: "SELECT max(id) FROM lanebox_send",
     below: "SELECT id FROM lanebox_send WHERE id < ?1 ORDER BY id DESC LIMIT 1",
     since: "SELECT send FROM lanebox_send_try WHERE key >= ?1 ORDER BY key LIMIT 1",
 };

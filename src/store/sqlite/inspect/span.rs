@@ -12,9 +12,7 @@ pub(super) const WALK: i64 = 20_000;
 
 /// A table whose rows are walked by id, newest first.
 pub(super) struct Walked {
-    /// Its newest id.
-    pub(super) newest: &'static str,
-    /// The first id below ?1.
+    /// The newest id below ?1.
     pub(super) below: &'static str,
     /// The first id whose own key says that it was made at or after ?1, a UUIDv7.
     pub(super) since: &'static str,
@@ -25,18 +23,27 @@ pub(super) struct Walked {
 pub(super) struct Span {
     pub(super) top: i64,
     pub(super) floor: i64,
-    more: bool,
+    /// Rows go on below it.
+    pub(super) more: bool,
 }
 
 impl Span {
     /// The stretch behind the cursor of this filter.
     pub(super) fn of(conn: &Connection, table: &Walked, filter: &Filter) -> Result<Span> {
-        let top = match filter.cursor()? {
-            Some(cursor) => cursor,
-            None => one(conn, table.newest, [], |row| row.get::<_, Option<i64>>(0))?
-                .flatten()
-                .map_or(1, |newest| newest.saturating_add(1)),
-        };
+        Span::near(conn, table, filter, WALK)
+    }
+
+    /// The same, of so many ids.
+    pub(super) fn near(
+        conn: &Connection,
+        table: &Walked,
+        filter: &Filter,
+        ids: i64,
+    ) -> Result<Span> {
+        // From the newest id that is there: nobody looks at a gap.
+        let below = filter.cursor()?.unwrap_or(i64::MAX);
+        let newest = one(conn, table.below, [below], |row| row.get::<_, i64>(0))?;
+        let top = newest.map_or(0, |id| id.saturating_add(1));
         let oldest = match filter.since {
             None => 0,
             // Ids are given in about the order of these keys: leave room for those that were not.
@@ -44,7 +51,7 @@ impl Span {
                 .unwrap_or(top)
                 .saturating_sub(WALK),
         };
-        let floor = top.saturating_sub(WALK).max(oldest).max(0).min(top);
+        let floor = top.saturating_sub(ids).max(oldest).max(0).min(top);
         let more = floor > oldest
             && one(conn, table.below, [floor], |row| row.get::<_, i64>(0))?
                 .is_some_and(|id| id >= oldest);

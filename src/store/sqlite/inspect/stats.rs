@@ -16,7 +16,6 @@ use crate::store::sqlite::checkpoint::log_bytes;
 const UNKNOWN: &str = "SELECT count(*) FROM (SELECT 1 FROM lanebox_send_try WHERE state IN ('intended', 'unknown') AND state = 'unknown' LIMIT 100001)";
 const NOTICES: &str =
     "SELECT count(*) FROM (SELECT 1 FROM lanebox_notice WHERE state <> 'resolved' LIMIT 100001)";
-const OLDEST: &str = "SELECT min(run_at) FROM (SELECT run_at FROM lanebox_ready LIMIT 100001)";
 const WHOLE: &str = "SELECT (SELECT coalesce(max(seq), 0) FROM lanebox_event), (SELECT seq FROM lanebox_front), \
 (SELECT coalesce(max(id), 0) FROM lanebox_job), (SELECT count(*) FROM lanebox_running), (SELECT paused FROM lanebox_counter), \
 (SELECT hold FROM lanebox_meta), (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)";
@@ -41,7 +40,6 @@ pub(in super::super) fn stats(conn: &Connection, path: &Path) -> Result<Stats> {
     Ok(Stats {
         unknown_sends: count(conn, UNKNOWN, [])?,
         open_notices: count(conn, NOTICES, [])?,
-        oldest_ready_at: one(conn, OLDEST, [], |row| row.get(0))?.flatten(),
         kinds: kinds(conn, &dead)?,
         orgs: orgs(conn, &dead)?,
         consumers: consumers(conn)?,

@@ -7,6 +7,7 @@ mod explain;
 mod jobs;
 mod lanes;
 mod orders;
+mod pages;
 mod plans;
 mod sends;
 mod trace;

@@ -48,7 +48,7 @@ pub(in super::super) fn trace(conn: &Connection, id: &str) -> Result<Trace> {
     Ok(trace)
 }
 
-const ENTITY: &str = "SELECT seq FROM lanebox_event WHERE seq > ?4 AND entity_type = ?1 AND entity_id = ?2 ORDER BY seq DESC LIMIT ?3";
+const ENTITY: &str = "SELECT seq FROM lanebox_event WHERE seq > ?4 AND entity_id = ?2 AND entity_type = ?1 ORDER BY seq DESC LIMIT ?3";
 const LAST: &str = "SELECT max(seq) FROM lanebox_event";
 
 fn find(building: &mut Building<'_>, id: &str) -> Result<Vec<Root>> {
