@@ -7,10 +7,14 @@ use crate::model::id::Held;
 use crate::store::jobs::{Ended, Renewed, Round, Rounded, Stepped};
 use crate::store::ledger::Begun;
 
+const HELD_BY_THE_LIVING: &str = "SELECT r.token FROM lanebox_running r JOIN lanebox_process p ON p.id = r.process AND p.gone = 0";
+
 /// Of each end and each renewal of a pass, whether its token was the job's.
 pub(super) struct Holders {
     ends: Vec<(Held, bool)>,
     renewals: Vec<(Held, bool)>,
+    /// What is held by processes that nobody thinks gone, if the pass reaps.
+    living: Vec<i64>,
 }
 
 impl World {
@@ -25,12 +29,17 @@ impl World {
     pub(super) fn holders(&self, round: &Round) -> Holders {
         let with = |held: Held| (held, self.holds(held));
         let ends = round.finish.iter().map(|finish| with(finish.held)).collect();
-        Holders { ends, renewals: round.renew.iter().copied().map(with).collect() }
+        let renewals = round.renew.iter().copied().map(with).collect();
+        let living = round.reap.map(|_| self.rows(HELD_BY_THE_LIVING)).unwrap_or_default();
+        Holders { ends, renewals, living }
     }
 
     /// Whoever does not hold a job hears so; whoever holds it is not told otherwise.
     pub(super) fn agree(&self, before: &Holders, answer: &Result<Rounded>) {
         let Ok(done) = answer else { return };
+        if done.reaped.iter().any(|lost| before.living.contains(&lost.held.token.0)) {
+            self.see("a lease ran out");
+        }
         for ((held, holds), ended) in before.ends.iter().zip(&done.finished) {
             self.fenced("an end", *held, *holds, *ended == Ended::LeaseLost);
         }

@@ -50,7 +50,7 @@ const fn steps(seed: u64) -> u64 {
 const WORLDS: u64 = 1_000;
 
 /// What the files must have come to, and what the outside must have done, over all seeds.
-const MUST_SEE: [&str; 40] = [
+const MUST_SEE: [&str; 43] = [
     "job done",
     "job dead",
     "job vetoed",
@@ -89,6 +89,9 @@ const MUST_SEE: [&str; 40] = [
     "a request is delayed",
     "an answer is lost",
     "a repeat is recognised",
+    "a lease ran out",
+    "a job kills its process",
+    "a route kills its process",
     "an end came too late",
     "a renewal came too late",
 ];
@@ -149,7 +152,8 @@ fn each_world(seeds: Range<u64>, mut hear: impl FnMut(u64, Report)) {
 }
 
 // fault: end-without-token, receipt-is-forgotten, dead-is-silent, position-is-ahead
-// fault: host-rows-are-dropped, lane-does-not-go-on, no-lane-index
+// fault: host-rows-are-dropped, lane-does-not-go-on, no-lane-index, poison-for-ever
+// fault: nobody-dies-in-a-route, nobody-is-buried-first, half-an-end
 #[test]
 fn whatever_happens_nothing_is_lost_done_twice_or_left() {
     let mut rig = Rig::new("sim", WORLDS);

@@ -173,7 +173,7 @@ impl World {
         self.rows::<String>(deliveries).iter().for_each(|delivery| self.note(delivery));
     }
 
-    fn rows<T: rusqlite::types::FromSql>(&self, sql: &str) -> Vec<T> {
+    pub(super) fn rows<T: rusqlite::types::FromSql>(&self, sql: &str) -> Vec<T> {
         let raw = self.raw.lock();
         let mut statement = raw.prepare_cached(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
         let rows = statement.query_map([], |row| row.get(0)).expect("it runs");

@@ -19,7 +19,12 @@ use crate::model::lane::Lane;
 use crate::model::outcome::{BoxError, Outcome};
 
 /// What is done, by kind.
-pub(super) const KINDS: [&str; 5] = ["plain", "tells", "rows", "sends", "steps"];
+pub(super) const KINDS: [&str; 6] = ["plain", "tells", "rows", "sends", "steps", KILLS];
+
+/// A job of this kind ends its process whenever it is run, and so does the route of such an event:
+/// each must come to its end all the same. One of each in a world where processes die.
+const KILLS: &str = "kills";
+const KILLER: &str = "lead.kills";
 
 const CONTACTS: usize = 3;
 const RECIPIENT: &str = "+4915112345678";
@@ -30,15 +35,27 @@ pub(super) struct Accepted {
     pub(super) events: Vec<(NewEvent, Option<EventId>)>,
     pub(super) jobs: Vec<(NewJob, Option<JobId>)>,
     foreign: usize,
+    killers: Killers,
+}
+
+/// Whether the one of its kind was made.
+#[derive(Default)]
+struct Killers {
+    event: bool,
+    job: bool,
 }
 
 impl World {
     pub(super) fn produce(self: &Arc<World>) {
         match self.below(10) {
             0..4 => {
-                let event = self.fact();
+                let kills = self.swarm.deaths && self.below(8) == 0;
+                let mut event = self.fact();
                 let at = {
                     let mut accepted = self.accepted.lock();
+                    if kills && !std::mem::replace(&mut accepted.killers.event, true) {
+                        event.name = KILLER.to_owned();
+                    }
                     let event = event.dedupe(format!("e{}", accepted.events.len()));
                     accepted.events.push((event, None));
                     accepted.events.len() - 1
@@ -47,9 +64,13 @@ impl World {
             }
             4..7 => {
                 let at = {
+                    let kills = self.swarm.deaths && self.below(8) == 0;
                     let kind = if self.below(3) == 0 { "sends" } else { KINDS[self.below(5)] };
-                    let job = self.job(kind);
+                    let mut job = self.job(kind);
                     let mut accepted = self.accepted.lock();
+                    if kills && !std::mem::replace(&mut accepted.killers.job, true) {
+                        job.kind = KILLS.to_owned();
+                    }
                     let job = job.dedupe(format!("j{}", accepted.jobs.len()));
                     accepted.jobs.push((job, None));
                     accepted.jobs.len() - 1
@@ -213,8 +234,19 @@ impl Handles {
         world.point(&self.life, "handler");
         match self.kind {
             "tells" => {
-                let payload = format!("{{\"job\":{job}}}");
-                ctx.publish(NewEvent::new("acme", "work.told").payload_json(payload))?;
+                let told =
+                    |payload: String| NewEvent::new("acme", "work.told").payload_json(payload);
+                ctx.publish(told(format!("{{\"job\":{job}}}")))?;
+                // Two facts with one key, which are refused when the first of all is written.
+                if !world.is_quiet() && world.below(6) == 0 {
+                    for n in 0..2 {
+                        ctx.publish(told(format!("{{\"n\":{n}}}")).dedupe(format!("t{token}")))?;
+                    }
+                }
+            }
+            KILLS => {
+                world.see("a job kills its process");
+                self.life.die();
             }
             "rows" => ctx.finish_in(move |conn| {
                 let row = "INSERT INTO effect(job, token) VALUES (?1, ?2)";
@@ -258,6 +290,10 @@ impl Handles {
     fn route(&self, event: &Event) -> Result<Vec<NewJob>, BoxError> {
         let world = self.world.upgrade().expect("the world outlives its processes");
         world.point(&self.life, "route");
+        if event.name() == KILLER {
+            world.see("a route kills its process");
+            self.life.die();
+        }
         let lane = Lane::of(event.subject().unwrap_or("nobody"));
         let job = |kind: &str| NewJob::raw(kind, "{}", lane.clone()).org("acme").max_attempts(4);
         let n = event.payload()?["n"].as_u64().unwrap_or(0);
