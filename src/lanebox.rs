@@ -124,8 +124,7 @@ impl Builder {
         Builder { lease, ..self }
     }
 
-    /// How long a write waits for another program's lock before it is refused as busy. A read waits
-    /// as long for a free connection, but from 100 ms to 1 s.
+    /// How long a write waits for another program's lock before it is refused as busy.
     pub fn busy_deadline(self, busy: Duration) -> Builder {
         Builder { busy, ..self }
     }

@@ -26,7 +26,7 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::thread;
+use std::{panic, thread};
 
 use crate::model::send::ability::Abilities;
 use crate::say::Rig;
@@ -137,8 +137,13 @@ fn each_world(seeds: Range<u64>, mut hear: impl FnMut(u64, Report)) {
             scope.spawn(move || {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        break;
+                    }
+                    let ran = panic::catch_unwind(|| run(seed));
+                    let report = ran.unwrap_or_else(|_| Report::broken_off());
                     // Nobody hears any more once a planted fault is seen.
-                    if seed >= end || tell.send((seed, run(seed))).is_err() {
+                    if tell.send((seed, report)).is_err() {
                         break;
                     }
                 }

@@ -25,6 +25,13 @@ impl Report {
         }
     }
 
+    /// What is left to say of a world that panicked.
+    pub(super) fn broken_off() -> Report {
+        let mut report = Report::default();
+        report.fail("the world broke off, see the panic above".to_owned());
+        report
+    }
+
     pub(super) fn see(&mut self, what: &str) {
         *self.seen.entry(what.to_owned()).or_default() += 1;
     }

@@ -187,7 +187,8 @@ fn of_every_kind(world: &World, n: i64) -> NewJob {
     match n % 11 {
         2 => due(job, world.now() + 1_000 * n),
         4 | 5 => job.dedupe(format!("key {} {}", n % 4, n % 5 < 3)),
-        6 | 7 => job.unique(format!("key {}", n % 4)),
+        // The same key twice running: the first of them is not written yet.
+        6 | 7 => laned("ann").unique(format!("key {}", n / 22)),
         8 => job.priority(100),
         9 => job.subject("ann"),
         10 => NewJob { expires_at: Some(world.now() + 5_000), ..job },

@@ -224,14 +224,14 @@ impl ManageConnection for Readers {
 }
 
 /// A small pool of connections that can only read; their prepared statements live as long as the
-/// pool. Who finds all of them in use waits as long as for a lock, from 100 ms to 1 s.
+/// pool.
 pub(super) fn pool(
     file: &Admitted,
     era: Era,
     env: Env,
-    how: &Opening,
+    checkpoint: Checkpoint,
 ) -> Result<r2d2::Pool<Readers>> {
-    let (path, checkpoint) = (file.path.clone(), how.checkpoint);
+    let path = file.path.clone();
     let inner =
         SqliteConnectionManager::file(&file.path).with_flags(FLAGS).with_init(move |conn| {
             conn.busy_handler(Some(shortly))?;
@@ -247,7 +247,7 @@ pub(super) fn pool(
         .test_on_check_out(true)
         .idle_timeout(None)
         .max_lifetime(None)
-        .connection_timeout(Duration::from_millis(how.busy_ms.clamp(100, 1_000)))
+        .connection_timeout(Duration::from_secs(1))
         .build(Readers { inner, era, env })
         .map_err(|error| Error::NoReader { why: error.to_string() })
 }

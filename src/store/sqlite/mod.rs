@@ -160,7 +160,7 @@ impl SqliteStore {
         }
         let era = connection::Era::default();
         let (durability, checkpoint) = (how.durability, how.checkpoint);
-        let readers = connection::pool(&file, era.clone(), env.clone(), how)?;
+        let readers = connection::pool(&file, era.clone(), env.clone(), checkpoint)?;
         let disk = Arc::new(Disk::new(file.path.clone()));
         let (of, on) = (era.clone(), disk.clone());
         let source = Source { file: file.clone(), durability, checkpoint, era: of, disk: on };
