@@ -15,7 +15,6 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::Opening;
 use super::guard::Admitted;
 use super::space::{Disk, LOG_LIMIT};
 use super::wait::{OPENING_MS, shortly, while_busy};
