@@ -72,7 +72,8 @@ const FOR_SEND: Place = Place {
 const RUNNING: &str = "j.id IN (SELECT id FROM lanebox_running)";
 
 // Asked of the job's own row, before anything else is looked for: a walk passes many others.
-const OF_LANE: &str = "(SELECT n.name FROM lanebox_lane n WHERE n.id = j.lane) = ?";
+const LANE: &str = "(SELECT n.name FROM lanebox_lane n WHERE n.id = j.lane) = ?";
+const LANE_OF_ORG: &str = "j.lane = (SELECT n.id FROM lanebox_lane n WHERE n.name = ? AND n.org = (SELECT id FROM lanebox_org WHERE name = ?))";
 
 /// Jobs, newest first.
 pub(in super::super) fn jobs(conn: &Connection, filter: &Filter) -> Result<Page<JobView>> {
@@ -100,10 +101,16 @@ impl List<'_> {
     /// What the filter asks but for the state.
     fn query(&self, from: &'static str) -> Result<Query> {
         let filter = self.filter;
-        Ok(Query::of(&[COLUMNS, from, JOINS])
+        let query = match (&filter.lane, &filter.org) {
+            (Some(lane), Some(org)) => {
+                Query::of(&[COLUMNS, from, JOINS]).with_two(LANE_OF_ORG, lane.clone(), org.clone())
+            }
+            (lane, org) => Query::of(&[COLUMNS, from, JOINS])
+                .maybe(LANE, lane.clone())
+                .maybe("j.org = (SELECT id FROM lanebox_org WHERE name = ?)", org.clone()),
+        };
+        Ok(query
             .maybe("j.kind = (SELECT id FROM lanebox_kind WHERE name = ?)", filter.kind.clone())
-            .maybe("j.org = (SELECT id FROM lanebox_org WHERE name = ?)", filter.org.clone())
-            .maybe(OF_LANE, filter.lane.clone())
             .maybe("j.lane = ?", filter.lane_number()?)
             .maybe("j.created_at >= ?", filter.since))
     }
@@ -119,13 +126,13 @@ impl List<'_> {
 
     fn all(&self) -> Result<Page<JobView>> {
         let span = Span::of(self.conn, &ALL, self.filter)?;
-        let query = self.query(OF_ALL)?.between("j.id >= ? AND j.id < ?", span.floor, span.top);
+        let query = self.query(OF_ALL)?.with_two("j.id >= ? AND j.id < ?", span.floor, span.top);
         Ok(span.page(self.rows(query, NEWEST)?, self.limit))
     }
 
     fn ended(&self, state: &str) -> Result<Page<JobView>> {
         let span = Span::of(self.conn, &ENDED, self.filter)?;
-        let query = self.query(OF_ENDED)?.between("f.id >= ? AND f.id < ?", span.floor, span.top);
+        let query = self.query(OF_ENDED)?.with_two("f.id >= ? AND f.id < ?", span.floor, span.top);
         let query = query.with("f.state = ?", state.to_owned());
         Ok(span.page(self.rows(query, " ORDER BY f.id DESC")?, self.limit))
     }
@@ -134,7 +141,7 @@ impl List<'_> {
         let below = self.below()?;
         let floor = one(self.conn, DEAD_FLOOR, [below, WALK - 1], |row| row.get(0))?;
         let query = self.query(OF_ENDED)?.only("f.state = 'dead'");
-        let query = query.between("f.id >= ? AND f.id < ?", floor.unwrap_or(0), below);
+        let query = query.with_two("f.id >= ? AND f.id < ?", floor.unwrap_or(0), below);
         Ok(page_until(self.rows(query, " ORDER BY f.id DESC")?, self.limit, floor))
     }
 
@@ -154,7 +161,7 @@ impl List<'_> {
 
     /// Those of a stretch of all jobs.
     fn walked(&self, place: &Place, state: &str, span: Span) -> Result<Vec<(i64, JobView)>> {
-        let query = self.query(OF_ALL)?.between("j.id >= ? AND j.id < ?", span.floor, span.top);
+        let query = self.query(OF_ALL)?.with_two("j.id >= ? AND j.id < ?", span.floor, span.top);
         let query = query.only(place.each).with(IN_STATE, state.to_owned());
         self.rows(query, NEWEST)
     }

@@ -39,10 +39,15 @@ impl Query {
     }
 
     /// A condition with two `?`.
-    pub(super) fn between(mut self, condition: &'static str, from: i64, below: i64) -> Query {
-        self = self.with(condition, from);
-        self.values.push(below.into());
-        self
+    pub(super) fn with_two(
+        self,
+        condition: &'static str,
+        first: impl Into<Value>,
+        second: impl Into<Value>,
+    ) -> Query {
+        let mut query = self.with(condition, first);
+        query.values.push(second.into());
+        query
     }
 
     /// A condition with one `?`, if there is a value for it.

@@ -101,6 +101,11 @@ fn r74_every_state_is_listed_as_plain_sql_says_page_by_page() {
                 "lane IN (SELECT id FROM lanebox_lane WHERE name = 'ann')",
             ),
             (
+                filter.clone().lane("ann").org("acme"),
+                "lane IN (SELECT id FROM lanebox_lane WHERE name = 'ann' AND org = 2)",
+            ),
+            (filter.clone().lane("ann").org("other"), "0"),
+            (
                 filter.kind("k").since(since),
                 "created_at >= 1900000030000 AND kind = (SELECT id FROM lanebox_kind WHERE name = 'k')",
             ),
