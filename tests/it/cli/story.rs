@@ -105,8 +105,9 @@ fn the_readmes_commands_do_what_they_are_shown_for() {
     let cli = Cli::new();
     let readme = include_str!("../../../README.md");
     let shown = readme.lines().filter_map(|line| line.strip_prefix("$ lanebox "));
-    // Nothing is there to be resolved in a new file.
-    let shown: Vec<&str> = shown.filter(|line| !line.contains(" SEND")).collect();
+    // Nothing is there to be resolved in a new file; `bench` has tests of its own, of a short run.
+    let shown: Vec<&str> =
+        shown.filter(|line| !line.contains(" SEND") && !line.starts_with("bench ")).collect();
     assert_eq!(shown.len(), 5, "{shown:?}");
     for line in shown {
         let words = line.replace("--db crm.db ", "").replace('\'', "");
