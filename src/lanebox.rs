@@ -295,7 +295,8 @@ impl Lanebox {
 
     /// Says that something was committed: workers and consumers of this process look at once. Only
     /// needed after a commit on a connection of the host's own; other processes see it within a
-    /// moment by themselves.
+    /// moment by themselves: on Linux a write to the log wakes them, elsewhere they look every
+    /// 20 ms.
     pub fn bell(&self) {
         self.inner.engines.ring();
     }

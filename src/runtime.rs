@@ -5,6 +5,7 @@ mod health;
 mod loops;
 #[cfg(test)]
 mod tests;
+mod watch;
 mod work;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::engine::Engine;
 use crate::engine::bell::Bell;
 use crate::engine::desk::Stopped;
 use crate::engine::signal::Stop;
+use crate::env::Hint;
 use crate::error::{Error, Result};
 use crate::sync::{self, Condvar, Mutex};
 
@@ -52,6 +54,8 @@ struct Shared {
     stopping: AtomicBool,
     /// Wakes what rests when the engine stops.
     leaving: Bell,
+    /// Wakes who looks for what others committed.
+    hint: Option<Arc<Hint>>,
     threads: Mutex<usize>,
     /// Wakes who waits for threads to end.
     ended: Condvar,
@@ -85,15 +89,8 @@ pub struct StopReport {
 impl Running {
     /// Starts the workers and the loops.
     pub(crate) fn start(engine: Arc<Engine>, more: Vec<Loop>) -> Result<Running> {
-        let shared = Arc::new(Shared {
-            engine,
-            stopping: AtomicBool::new(false),
-            leaving: Bell::default(),
-            threads: Mutex::default(),
-            ended: Condvar::new(),
-            workers_lost: AtomicUsize::new(0),
-            health: Mutex::default(),
-        });
+        let hint = engine.store.hint();
+        let shared = Arc::new(Shared::new(engine, hint));
         let running = Running { shared: shared.clone(), stopped: false };
         // Before anything is claimed.
         shared.engine.store.look_at_space();
@@ -141,6 +138,7 @@ impl Running {
         engine.bell.ring();
         engine.pulse.notify_all();
         self.shared.leaving.ring();
+        self.shared.hint.iter().for_each(|hint| hint.rouse());
         self.shared.wait_for_threads(still_running);
         let Stopped { finished, handed_back } = engine.stopped();
         StopReport { finished, handed_back, still_running }
@@ -154,6 +152,19 @@ impl Drop for Running {
 }
 
 impl Shared {
+    fn new(engine: Arc<Engine>, hint: Option<Hint>) -> Shared {
+        Shared {
+            engine,
+            stopping: AtomicBool::new(false),
+            leaving: Bell::default(),
+            hint: hint.map(Arc::new),
+            threads: Mutex::default(),
+            ended: Condvar::new(),
+            workers_lost: AtomicUsize::new(0),
+            health: Mutex::default(),
+        }
+    }
+
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }

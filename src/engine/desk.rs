@@ -3,6 +3,7 @@
 //! then leads it.
 
 mod pace;
+mod pulse;
 #[cfg(test)]
 mod tests;
 
@@ -120,6 +121,8 @@ pub(crate) struct Desk {
     shared: bool,
     /// Nothing waits, so the pulse has gone to sleep: whoever leaves something behind wakes it.
     pub(crate) pulse_rests: bool,
+    /// The due time that it rests for.
+    pulse_knows: Option<i64>,
     failures: u32,
     rest_until_us: i64,
     /// When a job last came or was taken.

@@ -43,24 +43,31 @@ impl Renewer {
 }
 
 impl Engine {
-    /// What was committed elsewhere since `generation`, what is due by now, and ends that nobody
-    /// leads.
+    /// What was committed elsewhere since `generation`.
     ///
     /// # Errors
     /// Whatever the store answers.
-    pub(crate) fn beat(&self, generation: &mut u64) -> Result<()> {
+    pub(crate) fn look_elsewhere(&self, generation: &mut u64) -> Result<()> {
         let now = self.store.generation();
-        // Who cannot see whether others have committed looks as if they had: what is due does not
+        // Who cannot see whether others have committed looks as if they had: what is there does not
         // wait for it.
         if now.as_ref().map_or(true, |&now| std::mem::replace(generation, now) != now) {
             self.ring();
         }
+        now.map(|_| ())
+    }
+
+    /// What is due by now, and ends that nobody leads.
+    ///
+    /// # Errors
+    /// Whatever the store answers.
+    pub(crate) fn beat(&self) -> Result<()> {
         self.hand_back_stale();
         if self.lingers() {
             self.lead()?;
         }
         self.hurry();
-        now.map(|_| ())
+        Ok(())
     }
 
     /// Renews everything that this process holds and hears who was asked to stop.

@@ -174,6 +174,8 @@ impl Drop for Leading<'_> {
         if desk.stopping {
             // The stop waits for the last leader.
             self.engine.pulse.notify_all();
+        } else if desk.is_news_to_pulse() {
+            self.engine.wake_pulse(&mut desk);
         }
     }
 }

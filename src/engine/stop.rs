@@ -57,11 +57,11 @@ impl Engine {
         self.lead()
     }
 
-    /// Waits until an end or a job lingers, at most this long.
+    /// Waits until an end or a job lingers or something is due, at most this long.
     pub(crate) fn wait_for_linger(&self, longest: Duration) {
+        let (now_ms, now_us) = (self.env.now_ms(), self.env.mono_us());
         let mut desk = self.desk.lock();
-        desk.pulse_rests = desk.reports.is_empty() && desk.queue.is_empty();
-        let longest = if desk.pulse_rests { longest } else { Duration::from_millis(1) };
+        let longest = desk.rest(now_ms, now_us, longest);
         self.pulse.wait_for(&mut desk, longest);
         desk.pulse_rests = false;
     }

@@ -1,8 +1,9 @@
-//! The one door by which time, identity, chance and the free room of the disk come in. Everything
-//! below it is a function of its arguments.
+//! The one door by which time, identity, chance, the free room of the disk and hints of what other
+//! programs write come in. Everything below it is a function of its arguments.
 
 mod clock;
 mod entropy;
+mod hint;
 mod room;
 
 use std::path::Path;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 pub(crate) use clock::ManualClock;
 pub(crate) use clock::{Clock, SystemClock};
 pub(crate) use entropy::Entropy;
+pub(crate) use hint::Hint;
 use room::Disk;
 pub(crate) use room::Room;
 
@@ -86,6 +88,16 @@ impl Env {
     /// The room of the file system that a directory is on, if the system tells.
     pub(crate) fn room(&self, directory: &Path) -> Option<Room> {
         self.disk.room(directory)
+    }
+
+    /// Hears of each write to this file, if the system tells. Who has a clock of its own hears
+    /// nothing.
+    pub(crate) fn hint(&self, file: &Path) -> Option<Hint> {
+        self.os_process?;
+        let unheard = |error: &std::io::Error| {
+            tracing::info!(%error, "writes of others are not heard: the file is looked at often");
+        };
+        Hint::of(file).inspect_err(unheard).ok()
     }
 
     /// From now on the disk seems to have this much room; `None`: what it really has.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::health::LoopHealth;
+use super::watch::Watch;
 use super::{Alive, Loop, Next, Shared, spawn as spawn_thread, work};
 use crate::engine::Engine;
 use crate::engine::dispatcher::{Dispatcher, Step};
@@ -15,8 +16,8 @@ use crate::engine::resolver::{self, Again};
 use crate::engine::space::{LOOK_MS, SpaceWatch};
 use crate::error::Result;
 
-/// How often a loop looks for what other processes did.
-const WATCH: Duration = Duration::from_millis(20);
+/// How long the pulse rests that knows of nothing that becomes due.
+const PULSE: Duration = Duration::from_millis(100);
 
 /// How long a loop waits that has nothing to do and hears no bell.
 const IDLE: Duration = Duration::from_secs(1);
@@ -31,7 +32,7 @@ const RENEW: &str = "renew";
 pub(super) fn own(shared: &Arc<Shared>) -> Vec<Loop> {
     let (renews, pulse, reaps) = (shared.clone(), shared.clone(), shared.clone());
     let (looks, checkpoints) = (shared.clone(), shared.clone());
-    let mut generation = 0;
+    let (watches, mut watch) = (shared.clone(), Watch::new(shared.hint.clone()));
     let mut renewer = Renewer::default();
     let mut reaper = Reaper::new(&shared.engine);
     let mut space = SpaceWatch::default();
@@ -40,7 +41,8 @@ pub(super) fn own(shared: &Arc<Shared>) -> Vec<Loop> {
     let reap = move || Ok(Next::Rest(ms(reaper.step(&reaps.engine)?)));
     vec![
         Loop { name: RENEW, step: Box::new(move || renew_step(&renews, &mut renewer)) },
-        Loop { name: "pulse", step: Box::new(move || pulse_step(&pulse, &mut generation)) },
+        Loop { name: "pulse", step: Box::new(move || pulse_step(&pulse)) },
+        Loop { name: "watch", step: Box::new(move || watch.step(&watches)) },
         Loop { name: "reap", step: Box::new(reap) },
         Loop { name: "space", step: Box::new(look) },
         // Apart from the others: it waits for the disk.
@@ -100,9 +102,9 @@ fn replace_hung_threads(shared: &Arc<Shared>) -> Result<()> {
     Ok(())
 }
 
-fn pulse_step(shared: &Arc<Shared>, generation: &mut u64) -> Result<Next> {
-    shared.engine.beat(generation)?;
-    shared.engine.wait_for_linger(WATCH);
+fn pulse_step(shared: &Arc<Shared>) -> Result<Next> {
+    shared.engine.beat()?;
+    shared.engine.wait_for_linger(PULSE);
     Ok(Next::Now)
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rusqlite::ffi;
 
+use super::watch::Watch;
 use super::*;
 use crate::engine::Settings;
 use crate::engine::reactions::Reactions;
@@ -116,7 +117,7 @@ fn the_bell_wakes_who_waits_for_it_and_nobody_who_rests() {
     let (running, resting) = scene.start(|_| Ok(Next::Rest(LONG)));
     resting.until(1);
     let pulse = || running.health().loops.iter().find(|one| one.name == "pulse").cloned();
-    for _ in 0..20 {
+    for _ in 0..5 {
         let before = pulse();
         scene.engine.ring();
         until(|| pulse() != before);
@@ -138,9 +139,9 @@ fn e46_whoever_waits_or_rests_ends_with_the_engine() {
     }
 }
 
-// fault: blind-beat-waits
+// fault: blind-look-waits
 #[test]
-fn e44_who_cannot_see_whether_others_committed_still_claims_what_is_due_and_says_so() {
+fn e44_who_cannot_see_whether_others_committed_still_claims_what_they_enqueue_and_says_so() {
     use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
     let blind = |at: AuthContext<'_>| match at.action {
         AuthAction::Pragma { pragma_name: "data_version", .. } => Authorization::Deny,
@@ -149,17 +150,19 @@ fn e44_who_cannot_see_whether_others_committed_still_claims_what_is_due_and_says
     let ok = |_: &Ctx<'_>| Ok::<_, BoxError>(Outcome::Done);
     let reactions = Reactions::new().on_kind("turn", Policy::default(), ok);
     let scene = Scene::with(&reactions, |store| {
-        let later = crate::model::job::instant(Env::system().now_ms() + 200);
-        let job = NewJob::raw("turn", "{}", Lane::NONE).org("acme").at(later);
-        let _accepted = store.enqueue(vec![job]).expect("accepted");
         store.on_writer(|conn| conn.authorizer(Some(blind))).expect("a hook");
     });
     let (running, _) = scene.start(|_| Ok(Next::Rest(LONG)));
-    until(|| scene.engine.store.stats().expect("counted").scheduled.n == 0);
-    let pulse = running.health().loops.into_iter().find(|one| one.name == "pulse");
-    let pulse = pulse.expect("the loop");
-    assert!(pulse.failures_in_a_row > 0, "{pulse:?}");
-    assert!(pulse.last_error.is_some_and(|error| error.contains("not authorized")));
+    let watch = || running.health().loops.into_iter().find(|one| one.name == "watch");
+    until(|| watch().is_some_and(|watch| watch.failures_in_a_row > 0));
+    let path = scene.dir.path().join("loops.db");
+    let other = SqliteStore::open(&path, Env::system(), &Opening::default()).expect("the file");
+    let job = NewJob::raw("turn", "{}", Lane::NONE).org("acme");
+    let _accepted = other.enqueue(vec![job]).expect("accepted");
+    until(|| scene.engine.store.stats().expect("counted").ready.n == 0);
+    let watch = watch().expect("the loop");
+    assert!(watch.failures_in_a_row > 0, "{watch:?}");
+    assert!(watch.last_error.is_some_and(|error| error.contains("not authorized")));
     drop(running);
 }
 
@@ -230,4 +233,61 @@ fn whoever_lets_a_lane_go_on_without_its_send_sees_to_it_that_somebody_looks() {
         let _next = (resolve.step)().expect("a pass");
         assert_eq!(engine.desk.lock().rung, rings, "after {waited_ms} ms");
     }
+}
+
+/// Another program, which rings nothing here.
+struct Stranger(rusqlite::Connection);
+
+impl Stranger {
+    fn on(scene: &Scene) -> Stranger {
+        let path = scene.dir.path().join("loops.db");
+        let conn = rusqlite::Connection::open(path).expect("it opens");
+        conn.busy_timeout(LONG).expect("it waits");
+        conn.execute_batch("CREATE TABLE host(n)").expect("a table");
+        Stranger(conn)
+    }
+
+    fn commits(&self) {
+        self.0.execute("INSERT INTO host VALUES (1)", []).expect("committed");
+    }
+}
+
+// With hints, without, and with hints that end.
+#[test]
+fn a_commit_of_another_program_rings_the_bell() {
+    for (hints, end) in [(true, false), (false, false), (true, true)] {
+        let scene = Scene::new();
+        let stranger = Stranger::on(&scene);
+        let other = scene.dir.path().join("other");
+        std::fs::write(&other, "").expect("a file");
+        let hint = if end { scene.engine.env.hint(&other) } else { scene.store.hint() };
+        std::fs::remove_file(&other).expect("removed");
+        let shared = Shared::new(scene.engine.clone(), hint.filter(|_| hints));
+        let mut watch = Watch::new(shared.hint.clone());
+        for _ in 0..20 {
+            stranger.commits();
+            let heard = scene.engine.bell.heard();
+            while scene.engine.bell.heard() == heard {
+                watch.step(&shared).expect("it can look");
+            }
+        }
+    }
+}
+
+// Nothing else rings: it rests for ten minutes, and yet it hears each commit.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_rests_is_woken_by_a_commit_of_another_program_and_by_the_stop() {
+    let scene = Scene::new();
+    let stranger = Stranger::on(&scene);
+    let hint = scene.store.hint().expect("hints");
+    assert!(!hint.taken().expect("none yet"));
+    for _ in 0..20 {
+        stranger.commits();
+        hint.wait(LONG).expect("it waits");
+        while hint.taken().expect("it is there") {}
+    }
+    hint.rouse();
+    hint.wait(LONG).expect("roused");
+    assert!(!hint.taken().expect("it is there"));
 }

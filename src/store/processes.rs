@@ -1,5 +1,6 @@
 //! The seam of processes: who holds leases, who is gone, and what others did to the store.
 
+use crate::env::Hint;
 use crate::error::Result;
 use crate::model::id::{KindNo, ProcessNo, Token};
 
@@ -35,6 +36,10 @@ pub(crate) trait Processes {
     /// A number that grows when another handle has committed: equal ones mean that nothing new is
     /// to be seen.
     fn generation(&self) -> Result<u64>;
+
+    /// Hears whoever writes to the store, perhaps before what was written can be seen, and perhaps
+    /// not at all: it only says when a look is worth it. `None` if nothing is heard.
+    fn hint(&self) -> Option<Hint>;
 }
 
 /// Whether there is anything for a reaper.

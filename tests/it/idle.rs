@@ -28,10 +28,10 @@ fn until_loops_turned(running: &Running) {
 
 /// Waits until the loop that looks for others' commits has found nothing a few times.
 fn until_at_rest(running: &Running) {
-    let pulse = || running.health().loops.into_iter().find(|one| one.name == "pulse");
+    let watch = || running.health().loops.into_iter().find(|one| one.name == "watch");
     for _ in 0..3 {
-        let before = pulse().and_then(|one| one.last_good_at);
-        until("it has looked", || pulse().and_then(|one| one.last_good_at) > before);
+        let before = watch().and_then(|one| one.last_good_at);
+        until("it has looked", || watch().and_then(|one| one.last_good_at) > before);
     }
 }
 

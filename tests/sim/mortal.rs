@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::world::World;
+use crate::env::Hint;
 use crate::error::{Error, Result};
 use crate::model::consumer::Registration;
 use crate::model::event::{NewEvent, Published};
@@ -247,6 +248,10 @@ impl Processes for Mortal {
         fn cancel_asked(me: ProcessNo) -> Vec<Token>;
         fn touch() -> ();
         fn generation() -> u64;
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        None
     }
 }
 

@@ -100,7 +100,7 @@ impl Process {
             Thread::Worker => self.work(),
             Thread::Dispatch => alone(&self.dispatcher, |dispatcher| self.dispatch(dispatcher)),
             Thread::Resolve => alone(&self.resolves, |()| self.resolve()),
-            Thread::Pulse => alone(&self.generation, |seen| self.engine.beat(seen).map(|()| false)),
+            Thread::Pulse => alone(&self.generation, |seen| self.pulse(seen)),
             Thread::Renew => {
                 alone(&self.renewer, |renewer| renewer.step(&self.engine).map(|()| false))
             }
@@ -146,6 +146,13 @@ impl Process {
             Turn::Lead => engine.lead().map(|()| true),
             Turn::Wait | Turn::Leave => Ok(false),
         }
+    }
+
+    // Two threads in one: what others committed, and what is due.
+    fn pulse(&self, seen: &mut u64) -> Result<bool> {
+        let looked = self.engine.look_elsewhere(seen);
+        self.engine.beat()?;
+        looked.map(|()| false)
     }
 
     fn dispatch(&self, dispatcher: &mut Dispatcher) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! When a pass is due, what it asks for, and what the desk still holds.
 
 mod hung;
+mod pulse;
 mod share;
 
 use proptest::prelude::*;

@@ -6,8 +6,10 @@ mod tests;
 use std::sync::atomic::Ordering;
 
 use super::bury::bury;
+use super::guard::beside;
 use super::process::{Alive, Known, Lock};
 use super::{SqliteStore, handles, process, reap, renew};
+use crate::env::Hint;
 use crate::error::{Error, Result};
 use crate::model::id::{KindNo, ProcessNo, Token};
 use crate::store::processes::{Announced, Processes, Watch};
@@ -95,6 +97,11 @@ impl Processes for SqliteStore {
         // Several engines of one handle ask, and each must see the change.
         let changed = u64::from(self.writer.changed_elsewhere()?);
         Ok(self.generation.fetch_add(changed, Ordering::SeqCst) + changed)
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        // Each commit writes to the log, which stays the same file as long as anybody has it open.
+        self.env.hint(&beside(&self.file.path, "-wal"))
     }
 }
 
