@@ -590,6 +590,7 @@ CREATE TABLE lanebox_send (                       -- one logical outbound effect
 CREATE UNIQUE INDEX lanebox_send_seq ON lanebox_send(origin, seq);
 CREATE UNIQUE INDEX lanebox_send_name ON lanebox_send(origin, name) WHERE name IS NOT NULL;
 
+-- intended_at and unknown_at are kept by the monotonic clock of their boot too: a wall clock may step.
 CREATE TABLE lanebox_send_try (                   -- one attempt at a send, with its own key; never the body
   send           INTEGER NOT NULL REFERENCES lanebox_send(id),
   n              INTEGER NOT NULL CHECK (n BETWEEN 1 AND 1000),
@@ -617,6 +618,10 @@ CREATE TABLE lanebox_send_try (                   -- one attempt at a send, with
   how            TEXT CHECK (how = 'not_found' OR how = 'send_again' OR how = 'given_up'),
   settled_by     TEXT,
   notice         INTEGER REFERENCES lanebox_notice(id),
+  intended_mono INTEGER,
+  intended_boot TEXT CHECK ((intended_boot IS NULL) = (intended_mono IS NULL)),
+  unknown_mono INTEGER,
+  unknown_boot TEXT CHECK ((unknown_boot IS NULL) = (unknown_mono IS NULL)),
   PRIMARY KEY (send, n),
   CHECK ((n = 1) = (after IS NULL)),
   CHECK (after IS NOT 'order' OR ordered_by IS NOT NULL),

@@ -36,7 +36,7 @@ pub(crate) fn tick(store: &dyn Store, channels: &Channels) -> Result<(Again, usi
     let mut next: Option<i64> = None;
     let mut after: Option<LookPlace> = None;
     loop {
-        let Looks { asked_at, due, next: later } = store.due_looks(after, PAGE)?;
+        let Looks { asked_at, asked_mono, due, next: later } = store.due_looks(after, PAGE)?;
         next = earliest(next, later);
         let is_last = due.len() < PAGE;
         for look in due {
@@ -50,7 +50,7 @@ pub(crate) fn tick(store: &dyn Store, channels: &Channels) -> Result<(Again, usi
                 continue;
             }
             handled += 1;
-            let (then, wakes) = look_at(store, channels, &look, asked_at)?;
+            let (then, wakes) = look_at(store, channels, &look, (asked_at, asked_mono))?;
             next = earliest(next, then);
             woken += usize::from(wakes);
         }
@@ -80,7 +80,7 @@ fn look_at(
     store: &dyn Store,
     channels: &Channels,
     look: &Look,
-    asked_at: i64,
+    (asked_at, asked_mono): (i64, i64),
 ) -> Result<(Option<i64>, bool)> {
     let learned = match recognise(store, channels, look)? {
         Learned::Nothing => lookup(channels, look),
@@ -98,7 +98,8 @@ fn look_at(
         Learned::Nothing => false,
     };
     let Look { place, calls, unknown_at, .. } = *look;
-    let answer = store.looked(LookedAt { place, calls, unknown_at, asked_at, not_found })?;
+    let at = LookedAt { place, calls, unknown_at, asked_at, asked_mono, not_found };
+    let answer = store.looked(at)?;
     tracing::debug!(key = %look.key, channel = look.channel, ?answer, "looked at an unknown send");
     Ok(match answer {
         LookedAnswer::Later { next_look } => (Some(next_look), false),

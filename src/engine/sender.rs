@@ -171,7 +171,8 @@ impl<'e> Sender<'e> {
             self.rejected(key, NotSent::NotCalled, "its run was told to stop", None)?;
             return Err(told);
         }
-        let until = self.env.now_ms() + code.abilities().timeout_ms;
+        let timeout_ms = code.abilities().timeout_ms;
+        let until = (self.env.now_ms() + timeout_ms, self.env.mono_ms() + timeout_ms);
         let delivery = catch_unwind(AssertUnwindSafe(|| code.deliver(&letter)));
         match delivery.unwrap_or_else(|panic| {
             self.under_way(key, until, "the channel's code panicked".to_owned());
@@ -202,8 +203,8 @@ impl<'e> Sender<'e> {
     // A connection that broke early says nothing of the request: it may arrive as late as one whose
     // caller waited to the end. If this cannot be written but the run's end can, a lookup may be
     // believed too early: the log says so.
-    fn under_way(&self, key: SendKey, until: i64, reason: String) {
-        let call = UnderWay { key, held: self.held, until, reason };
+    fn under_way(&self, key: SendKey, (until, until_mono): (i64, i64), reason: String) {
+        let call = UnderWay { key, held: self.held, until, until_mono, reason };
         if let Err(error) = insist(|| self.store.under_way(call.clone())) {
             tracing::error!(%error, %key, "until when a call is under way could not be recorded");
         }

@@ -140,6 +140,8 @@ pub(crate) struct UnderWay {
     /// It may arrive until this wall time: a lookup's "not found" is believed only so long after
     /// it.
     pub(crate) until: i64,
+    /// The same by the monotonic clock.
+    pub(crate) until_mono: i64,
     pub(crate) reason: String,
 }
 
@@ -192,8 +194,9 @@ pub(crate) struct Look {
 /// One page of looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Looks {
-    /// The wall clock at which the page was read: what is asked outside is asked after it.
+    /// When the page was read, by both clocks: what is asked outside is asked after it.
     pub(crate) asked_at: i64,
+    pub(crate) asked_mono: i64,
     pub(crate) due: Vec<Look>,
     /// When the next look after now is due.
     pub(crate) next: Option<i64>,
@@ -206,6 +209,7 @@ pub(crate) struct LookedAt {
     pub(crate) calls: i64,
     pub(crate) unknown_at: i64,
     pub(crate) asked_at: i64,
+    pub(crate) asked_mono: i64,
     /// The provider said that it has no message of this key.
     pub(crate) not_found: bool,
 }

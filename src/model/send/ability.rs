@@ -88,6 +88,13 @@ fn at_least_1(time: Duration) -> i64 {
     duration_ms(time).clamp(1, 100 * 365 * 86_400_000)
 }
 
+/// Whether a provider with this memory still knows, at a later moment, the key of a try: both
+/// moments by the wall clock and by the monotonic one, the first by the latter only if it was in
+/// this boot. A clock that steps must not make it remember longer.
+pub(crate) fn is_remembered(memory_ms: i64, intended: (i64, Option<i64>), at: (i64, i64)) -> bool {
+    at.0 <= intended.0 + memory_ms && intended.1.is_none_or(|mono| at.1 <= mono + memory_ms)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! What the resolver does about an unknown try after a look at it.
 
+use super::ability::is_remembered;
+
 /// Calls with one key that the resolver may cause: with the first they are as many unknown answers
 /// as a job may collect.
 pub(crate) const MOST_CALLS: i64 = 5;
@@ -12,11 +14,18 @@ const LATE_STEP_MS: i64 = 600_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Looked {
     pub(crate) now: i64,
+    pub(crate) mono: i64,
     /// When the outside was asked, not when it answered.
     pub(crate) asked_at: i64,
+    pub(crate) asked_mono: i64,
     pub(crate) not_found: bool,
     pub(crate) intended_at: i64,
+    /// The same by the monotonic clock, if it was in this boot.
+    pub(crate) intended_mono: Option<i64>,
     pub(crate) unknown_at: i64,
+    /// The same by the monotonic clock; of an earlier boot nothing, since all of this one has
+    /// passed since then.
+    pub(crate) unknown_mono: Option<i64>,
     pub(crate) wait_until: i64,
     pub(crate) calls: i64,
     pub(crate) timeout_ms: i64,
@@ -63,20 +72,27 @@ pub(crate) fn step(look: &Looked) -> Step {
 }
 
 impl Looked {
-    // A "not found" counts once a message of the last call would be visible. Where the provider
+    // A "not found" counts once a message of the last call would be visible, by the wall clock and
+    // by that of the leases: either may have stepped or be of another boot. Where the provider
     // dedupes it leads to the same key again while it is remembered: a new key would let a frozen
     // holder of the old one send a second message.
     fn proves_absence(&self) -> bool {
-        let settled =
-            self.settle_ms.is_some_and(|settle| self.asked_at >= self.unknown_at + settle);
-        let remembered = self.dedupe_ms.is_some_and(|memory| self.now < self.intended_at + memory);
+        let settled = self.settle_ms.is_some_and(|settle| {
+            self.asked_at >= self.unknown_at + settle
+                && self.asked_mono >= self.unknown_mono.unwrap_or(0) + settle
+        });
+        let remembered = self.dedupe_ms.is_some_and(|memory| {
+            self.now < self.intended_at + memory
+                || self.intended_mono.is_some_and(|at| self.mono < at + memory)
+        });
         settled && !remembered
     }
 
     fn can_resend(&self) -> bool {
-        let ends = self.now + self.timeout_ms;
+        let ends = (self.now + self.timeout_ms, self.mono + self.timeout_ms);
+        let intended = (self.intended_at, self.intended_mono);
         self.calls < MOST_CALLS
-            && self.dedupe_ms.is_some_and(|memory| ends <= self.intended_at + memory)
+            && self.dedupe_ms.is_some_and(|memory| is_remembered(memory, intended, ends))
     }
 
     // The calls are spread over the patience, each wait twice the last, so that an outage shorter
@@ -100,10 +116,14 @@ mod tests {
     /// Called at 0, unknown since 1,000, patience 64,000; no lookup, no dedupe.
     const LOOK: Looked = Looked {
         now: 2_000,
+        mono: 1_000_000,
         asked_at: 2_000,
+        asked_mono: 1_000_000,
         not_found: false,
         intended_at: 0,
+        intended_mono: None,
         unknown_at: 1_000,
+        unknown_mono: None,
         wait_until: 65_000,
         calls: 1,
         timeout_ms: 1_000,
@@ -120,6 +140,12 @@ mod tests {
         assert_eq!(step(&settled), Step::NotFound);
         let asked_too_early = Looked { asked_at: 5_999, ..settled };
         assert!(matches!(step(&asked_too_early), Step::LookAgain { .. }));
+        for (unknown_mono, settles_at) in [(Some(996_000), 1_001_000), (None, 5_000)] {
+            let late = Looked { unknown_mono, asked_mono: settles_at, ..settled };
+            assert_eq!(step(&late), Step::NotFound);
+            let stepped = Looked { asked_mono: settles_at - 1, ..late };
+            assert!(matches!(step(&stepped), Step::LookAgain { .. }));
+        }
         let called_again = Looked { unknown_at: 4_000, ..settled };
         assert!(matches!(step(&called_again), Step::LookAgain { .. }));
     }
@@ -170,6 +196,20 @@ mod tests {
         assert!(matches!(step(&too_late), Step::LookAgain { .. }));
         let over = Looked { now: 65_000, ..due };
         assert_eq!(step(&over), Step::Tell { next_look: None });
+    }
+
+    // fault: memory-by-the-wall
+    #[test]
+    fn a_wall_clock_that_steps_makes_no_provider_remember_longer_or_forget_earlier() {
+        let both = Looked { settle_ms: Some(5_000), dedupe_ms: Some(60_000), ..LOOK };
+        let back = Looked { now: 30_000, intended_mono: Some(941_000), ..both };
+        assert!(matches!(step(&back), Step::Permit { .. }));
+        let back = Looked { intended_mono: Some(940_999), ..back };
+        assert!(matches!(step(&back), Step::LookAgain { .. }));
+        let forth = Looked { not_found: true, now: 61_000, asked_at: 61_000, ..both };
+        assert_eq!(step(&forth), Step::NotFound);
+        let forth = Looked { intended_mono: Some(940_001), ..forth };
+        assert!(matches!(step(&forth), Step::LookAgain { .. }));
     }
 
     #[test]

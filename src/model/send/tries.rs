@@ -1,5 +1,6 @@
 //! What the ledger holds of one send, and what that means for a run that asks to send it.
 
+use super::ability::is_remembered;
 use crate::model::id::{ChannelNo, SendKey};
 
 /// One try as far as the next run cares.
@@ -13,6 +14,8 @@ pub(crate) struct Try {
     pub(crate) receipt: Option<String>,
     pub(crate) resend: bool,
     pub(crate) intended_at: i64,
+    /// The same by the monotonic clock, if it was in this boot.
+    pub(crate) intended_mono: Option<i64>,
     pub(crate) wait_until: Option<i64>,
 }
 
@@ -50,6 +53,7 @@ impl TryState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Want<'a> {
     pub(crate) now: i64,
+    pub(crate) mono: i64,
     pub(crate) hash: &'a [u8; 32],
     pub(crate) channel: ChannelNo,
     pub(crate) timeout_ms: i64,
@@ -125,11 +129,12 @@ pub(crate) fn next<'a>(tries: &'a [Try], ordered: bool, want: &Want<'_>) -> Next
 // The permission is the resolver's; that its call still falls inside the provider's memory and the
 // patience is looked at again here.
 fn may_resend(unknown: &Try, want: &Want<'_>) -> bool {
-    let ends = want.now + want.timeout_ms;
+    let ends = (want.now + want.timeout_ms, want.mono + want.timeout_ms);
+    let intended = (unknown.intended_at, unknown.intended_mono);
     unknown.resend
         && unknown.hash == *want.hash
         && unknown.channel == want.channel
-        && want.dedupe_ms.is_some_and(|memory| ends <= unknown.intended_at + memory)
+        && want.dedupe_ms.is_some_and(|memory| is_remembered(memory, intended, ends))
         && unknown.wait_until.is_none_or(|until| want.now < until)
 }
 

@@ -25,8 +25,8 @@ const FRESH_MS: i64 = 5_000;
 const HOLDER: &str = "SELECT lease_until, cancel_asked, sent FROM lanebox_running WHERE id = ?1 AND token = ?2 AND lease_until > ?3";
 const RUNNING_SENT: &str = "UPDATE lanebox_running SET sent = 1 WHERE id = ?1 AND token = ?2";
 const SEND_CHANGED: &str = "UPDATE lanebox_send SET changed_hash = ?2 WHERE id = ?1";
-const TRY_NEW: &str = "INSERT INTO lanebox_send_try(send, n, key, channel, recipient_hmac, recipient_mask, hash, state, job, token, after, ordered_by, order_no, intended_at) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'intended', ?8, ?9, ?10, ?11, ?12, ?13)";
+const TRY_NEW: &str = "INSERT INTO lanebox_send_try(send, n, key, channel, recipient_hmac, recipient_mask, hash, state, job, token, after, ordered_by, order_no, intended_at, intended_mono, intended_boot) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'intended', ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 const TRY_RESEND: &str = "UPDATE lanebox_send_try SET state = 'intended', token = ?3, calls = calls + 1, resend = 0, next_look = NULL, notice = NULL, reason = NULL \
      WHERE send = ?1 AND n = ?2 AND state = 'unknown' AND resend = 1 AND job = ?4";
 const TRY_NOTICE: &str = "SELECT notice FROM lanebox_send_try WHERE send = ?1 AND n = ?2";
@@ -70,6 +70,7 @@ pub(super) fn begin(tx: &Tx<'_>, intent: &Intent) -> Result<Begun> {
     let abilities = wish.channel.abilities;
     let want = Want {
         now: tx.now,
+        mono: tx.mono,
         hash: &wish.hash,
         channel: wish.channel.id,
         timeout_ms: abilities.timeout_ms,
@@ -156,6 +157,7 @@ fn resend(
     close_notice(tx, notice, "lanebox")?;
     let memory = wish.channel.abilities.dedupe_ms.unwrap_or(0);
     let forgotten = tx.mono + (unknown.intended_at + memory - tx.now);
+    let forgotten = unknown.intended_mono.map_or(forgotten, |at| forgotten.min(at + memory));
     let timeout = wish.channel.abilities.timeout_ms;
     let call_by = call_by(tx, wish, holder).min(forgotten - timeout);
     Ok(Begun::Go { key: unknown.key, call_by })
@@ -213,7 +215,9 @@ fn write(
         after.map(After::as_str),
         send.order_by,
         order_no,
-        tx.now
+        tx.now,
+        tx.mono,
+        tx.env.boot()
     ];
     tx.run(TRY_NEW, row)?;
     Ok(key)

@@ -49,8 +49,8 @@ impl Ledger for SqliteStore {
     }
 
     fn due_looks(&self, after: Option<LookPlace>, most: usize) -> Result<Looks> {
-        let now = self.env.now_ms();
-        self.read(|conn| looked::due(conn, now, after, most))
+        let asked = (self.env.now_ms(), self.env.mono_ms());
+        self.read(|conn| looked::due(conn, asked, after, most))
     }
 
     fn looked(&self, at: LookedAt) -> Result<LookedAnswer> {

@@ -23,7 +23,7 @@ const LOOKS_DUE: &str = "SELECT t.next_look, t.send, t.n, t.calls, t.unknown_at,
 const LOOK_NEXT: &str =
     "SELECT next_look FROM lanebox_send_try WHERE next_look > ?1 ORDER BY next_look LIMIT 1";
 const UNKNOWN_GET: &str = "SELECT t.calls, t.unknown_at, t.wait_until, t.intended_at, t.notice, t.recipient_hmac, s.org, c.name, c.id, c.state, c.until, c.timeout_ms, c.patience_ms, c.lookup_settle_ms, c.dedupe_ms, \
-     (s.order_by IS NOT NULL OR NOT EXISTS (SELECT 1 FROM lanebox_send_try a WHERE a.send = t.send AND a.state = 'accepted')), t.job \
+     (s.order_by IS NOT NULL OR NOT EXISTS (SELECT 1 FROM lanebox_send_try a WHERE a.send = t.send AND a.state = 'accepted')), t.job, CASE WHEN t.unknown_boot = ?3 THEN t.unknown_mono END, CASE WHEN t.intended_boot = ?3 THEN t.intended_mono END \
      FROM lanebox_send_try t CROSS JOIN lanebox_send s ON s.id = t.send CROSS JOIN lanebox_channel c ON c.id = t.channel \
      WHERE t.send = ?1 AND t.n = ?2 AND t.state = 'unknown'";
 const CANCEL_ASKED: &str = "SELECT 1 FROM lanebox_running WHERE id = ?1 AND cancel_asked = 1";
@@ -37,6 +37,9 @@ struct Unknown {
     unknown_at: i64,
     wait_until: i64,
     intended_at: i64,
+    /// The same by the monotonic clock, if it was in this boot.
+    unknown_mono: Option<i64>,
+    intended_mono: Option<i64>,
     notice: Option<NoticeNo>,
     recipient_hmac: [u8; 32],
     org: OrgNo,
@@ -50,7 +53,7 @@ struct Unknown {
 /// One page of due looks, oldest first.
 pub(super) fn due(
     conn: &Connection,
-    now: i64,
+    (now, mono): (i64, i64),
     after: Option<LookPlace>,
     most: usize,
 ) -> Result<Looks> {
@@ -61,7 +64,7 @@ pub(super) fn due(
     let mut next = conn.prepare_cached(LOOK_NEXT)?;
     let mut next = next.query_map([now], |row| row.get(0))?;
     let next = next.next().transpose()?;
-    Ok(Looks { asked_at: now, due, next })
+    Ok(Looks { asked_at: now, asked_mono: mono, due, next })
 }
 
 fn read_look(row: &Row<'_>) -> rusqlite::Result<Look> {
@@ -110,7 +113,7 @@ pub(super) fn looked(tx: &Tx<'_>, at: &LookedAt) -> Result<LookedAnswer> {
 }
 
 fn unknown(tx: &Tx<'_>, send: SendNo, n: u32) -> Result<Option<Unknown>> {
-    tx.one(UNKNOWN_GET, params![send, n], |row| {
+    tx.one(UNKNOWN_GET, params![send, n, tx.env.boot()], |row| {
         Ok(Unknown {
             calls: row.get(0)?,
             unknown_at: row.get(1)?,
@@ -133,6 +136,8 @@ fn unknown(tx: &Tx<'_>, send: SendNo, n: u32) -> Result<Option<Unknown>> {
             },
             needed: row.get(15)?,
             job: row.get(16)?,
+            unknown_mono: row.get(17)?,
+            intended_mono: row.get(18)?,
         })
     })
 }
@@ -152,10 +157,14 @@ fn seen(tx: &Tx<'_>, at: &LookedAt, unknown: &Unknown) -> Result<Looked> {
         unknown.channel.abilities;
     Ok(Looked {
         now: tx.now,
+        mono: tx.mono,
         asked_at: at.asked_at,
+        asked_mono: at.asked_mono,
         not_found: at.not_found,
         intended_at: unknown.intended_at,
+        intended_mono: unknown.intended_mono,
         unknown_at: unknown.unknown_at,
+        unknown_mono: unknown.unknown_mono,
         wait_until: unknown.wait_until,
         calls: unknown.calls,
         timeout_ms,

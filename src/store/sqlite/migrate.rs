@@ -14,7 +14,10 @@ use crate::env::Env;
 use crate::error::{Error, Result};
 
 /// Every step so far; a released one never changes.
-pub(super) const STEPS: [&str; 1] = [include_str!("../../../schema/sqlite/0001_first.sql")];
+pub(super) const STEPS: [&str; 2] = [
+    include_str!("../../../schema/sqlite/0001_first.sql"),
+    include_str!("../../../schema/sqlite/0002_send_clock.sql"),
+];
 
 /// What the file says about its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ const SEND_BY_SEQ: &str =
 const SEND_BY_NAME: &str =
     "SELECT id, order_by, orders, changed_hash FROM lanebox_send WHERE origin = ?1 AND name = ?2";
 const SEND_NEW: &str = "INSERT INTO lanebox_send(org, origin, seq, name) VALUES (?1, ?2, ?3, ?4)";
-const TRIES: &str = "SELECT n, key, state, how, hash, channel, receipt, resend, intended_at, wait_until FROM lanebox_send_try WHERE send = ?1 ORDER BY n DESC";
+const TRIES: &str = "SELECT n, key, state, how, hash, channel, receipt, resend, intended_at, wait_until, CASE WHEN intended_boot = ?2 THEN intended_mono END FROM lanebox_send_try WHERE send = ?1 ORDER BY n DESC";
 const TRY_OF_KEY: &str = "SELECT t.send, t.n, t.state, t.receipt, t.order_no, t.notice, s.org, c.name, s.order_by, s.orders, t.job FROM lanebox_send_try t \
      CROSS JOIN lanebox_send s ON s.id = t.send CROSS JOIN lanebox_channel c ON c.id = t.channel WHERE t.key = ?1";
 const BLOCKS: &str = "SELECT 1 FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') \
@@ -72,7 +72,7 @@ pub(super) fn make(tx: &Tx<'_>, org: OrgNo, origin: &str, slot: &Slot) -> Result
 
 /// All tries of a send, newest first.
 pub(super) fn tries(tx: &Tx<'_>, send: SendNo) -> Result<Vec<Try>> {
-    tx.all(TRIES, [send], |row| {
+    tx.all(TRIES, params![send, tx.env.boot()], |row| {
         let how = row.get_ref(3)?.as_str_or_null()?;
         Ok(Try {
             n: row.get(0)?,
@@ -84,6 +84,7 @@ pub(super) fn tries(tx: &Tx<'_>, send: SendNo) -> Result<Vec<Try>> {
             resend: row.get(7)?,
             intended_at: row.get(8)?,
             wait_until: row.get(9)?,
+            intended_mono: row.get(10)?,
         })
     })
 }

@@ -13,11 +13,11 @@ use crate::model::verdict::End;
 use crate::store::ledger::UnderWay;
 
 // CROSS JOIN: SQLite would begin with the tries and walk them all.
-const INTENDED_OF_TOKEN: &str = "SELECT t.send, t.n, c.timeout_ms, c.patience_ms, c.lookup_settle_ms, t.unknown_at FROM lanebox_send s \
+const INTENDED_OF_TOKEN: &str = "SELECT t.send, t.n, c.timeout_ms, c.patience_ms, c.lookup_settle_ms, t.unknown_at, CASE WHEN t.unknown_boot = ?3 THEN t.unknown_mono END FROM lanebox_send s \
      CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') AND t.state = 'intended' \
      CROSS JOIN lanebox_channel c ON c.id = t.channel WHERE s.origin = ?1 AND t.token = ?2";
-const TRY_UNDER_WAY: &str = "UPDATE lanebox_send_try SET unknown_at = ?2, reason = ?4 WHERE key = ?1 AND state = 'intended' AND token = ?3";
-const TRY_UNKNOWN: &str = "UPDATE lanebox_send_try SET state = 'unknown', unknown_at = ?3, wait_until = coalesce(wait_until, ?4), next_look = min(?5, max(?6, coalesce(wait_until, ?4))) \
+const TRY_UNDER_WAY: &str = "UPDATE lanebox_send_try SET unknown_at = ?2, reason = ?4, unknown_mono = ?5, unknown_boot = ?6 WHERE key = ?1 AND state = 'intended' AND token = ?3";
+const TRY_UNKNOWN: &str = "UPDATE lanebox_send_try SET state = 'unknown', unknown_at = ?3, wait_until = coalesce(wait_until, ?4), next_look = min(?5, max(?6, coalesce(wait_until, ?4))), unknown_mono = ?7, unknown_boot = ?8 \
      WHERE send = ?1 AND n = ?2 AND state = 'intended'";
 const BLOCKING: &str = "SELECT s.id FROM lanebox_send s CROSS JOIN lanebox_send_try t ON t.send = s.id AND t.state IN ('intended', 'unknown') \
      WHERE s.origin = ?1 AND (s.order_by IS NOT NULL OR NOT EXISTS (SELECT 1 FROM lanebox_send_try a WHERE a.send = s.id AND a.state = 'accepted')) \
@@ -38,19 +38,25 @@ pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<O
     let job = row::job(tx, run.held.job)?.expect("a running job has its row (foreign key)");
     let origin = job.origin();
     let vanished = matches!(end, End::Lost { .. });
-    let intended = tx.all(INTENDED_OF_TOKEN, params![origin, run.held.token], |row| {
-        let (send, n): (SendNo, i64) = (row.get(0)?, row.get(1)?);
-        let times = (row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Option<i64>>(4)?);
-        Ok((send, n, times, row.get::<_, Option<i64>>(5)?))
-    })?;
+    let intended =
+        tx.all(INTENDED_OF_TOKEN, params![origin, run.held.token, tx.env.boot()], |row| {
+            let (send, n): (SendNo, i64) = (row.get(0)?, row.get(1)?);
+            let times =
+                (row.get::<_, i64>(2)?, row.get::<_, i64>(3)?, row.get::<_, Option<i64>>(4)?);
+            Ok((send, n, times, (row.get::<_, Option<i64>>(5)?, row.get::<_, Option<i64>>(6)?)))
+        })?;
     for (send, n, (timeout_ms, patience_ms, settle_ms), under_way) in intended {
         // Who vanished may still have a request on the wire; so may one that was cut off early.
-        let ended = if vanished { tx.now + timeout_ms } else { tx.now };
-        let unknown_at = under_way.map_or(ended, |until| until.max(ended));
+        let on_the_wire = if vanished { timeout_ms } else { 0 };
+        let (ended, ended_mono) = (tx.now + on_the_wire, tx.mono + on_the_wire);
+        let unknown_at = under_way.0.map_or(ended, |until| until.max(ended));
+        let unknown_mono = under_way.1.map_or(ended_mono, |until| until.max(ended_mono));
         // Where the provider cannot be asked there is nothing to wait for: the host may know now.
         let next_look = settle_ms.map_or(ended, |settle| unknown_at + settle);
         let until = tx.now + patience_ms;
-        tx.run(TRY_UNKNOWN, params![send, n, unknown_at, until, next_look, tx.now])?;
+        let (now, boot) = (tx.now, tx.env.boot());
+        let row = params![send, n, unknown_at, until, next_look, now, unknown_mono, boot];
+        tx.run(TRY_UNKNOWN, row)?;
     }
     tx.one(BLOCKING, [origin], |row| row.get(0))
 }
@@ -58,7 +64,9 @@ pub(super) fn end_of_token(tx: &Tx<'_>, run: &RunningRow, end: &End) -> Result<O
 /// The call of this token may arrive until then, whatever its caller heard.
 pub(super) fn under_way(tx: &Tx<'_>, call: &UnderWay) -> Result<()> {
     let reason = one_line(&call.reason);
-    tx.run(TRY_UNDER_WAY, params![call.key, call.until, call.held.token, reason]).map(|_| ())
+    let (token, boot) = (call.held.token, tx.env.boot());
+    let row = params![call.key, call.until, token, reason, call.until_mono, boot];
+    tx.run(TRY_UNDER_WAY, row).map(|_| ())
 }
 
 /// The undecided send that a job must wait for, if there is one.

@@ -9,6 +9,7 @@ use crate::model::id::{ChannelNo, SendKey};
 const HASH: [u8; 32] = [7; 32];
 const WANT: Want<'static> = Want {
     now: 1_000,
+    mono: 1_000,
     hash: &HASH,
     channel: ChannelNo(3),
     timeout_ms: 100,
@@ -25,6 +26,7 @@ fn one(n: u32, state: TryState) -> Try {
         receipt: None,
         resend: false,
         intended_at: 0,
+        intended_mono: None,
         wait_until: Some(5_000),
     }
 }
@@ -93,6 +95,11 @@ fn a_resend_needs_permission_the_same_message_the_memory_and_the_patience() {
         ("another channel", Try { channel: ChannelNo(4), ..allowed.clone() }, WANT),
         ("no memory", allowed.clone(), Want { dedupe_ms: None, ..WANT }),
         ("the call outlives the memory", allowed.clone(), Want { now: 9_901, ..WANT }),
+        (
+            "the wall clock has stepped back",
+            Try { intended_mono: Some(0), ..allowed.clone() },
+            Want { mono: 9_901, ..WANT },
+        ),
         ("the patience is over", allowed.clone(), Want { now: 5_000, ..WANT }),
     ];
     for (why, stored, want) in refused {

@@ -214,6 +214,7 @@ impl World {
             calls: look.calls,
             unknown_at: look.unknown_at,
             asked_at: looks.asked_at,
+            asked_mono: looks.asked_mono,
             not_found,
         };
         looks.due.iter().map(|one| self.store.looked(look(one)).expect("a step")).collect()

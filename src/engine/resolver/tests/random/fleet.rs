@@ -36,7 +36,7 @@ pub(super) struct Run {
 enum Stage {
     Ready,
     Intended { key: SendKey, call_by: i64 },
-    Called { key: SendKey, heard: Heard, not_before: i64, until: i64 },
+    Called { key: SendKey, heard: Heard, not_before: i64, until: (i64, i64) },
     Over(End),
 }
 
@@ -205,8 +205,9 @@ impl Fleet {
         for look in looks.due {
             let not_found = self.outside.lookup(look.key) == Lookup::NotFound;
             let (place, calls, unknown_at) = (look.place, look.calls, look.unknown_at);
-            let asked_at = looks.asked_at;
-            self.old_looks.push(LookedAt { place, calls, unknown_at, asked_at, not_found });
+            let (asked_at, asked_mono) = (looks.asked_at, looks.asked_mono);
+            let at = LookedAt { place, calls, unknown_at, asked_at, asked_mono, not_found };
+            self.old_looks.push(at);
         }
         "looks are asked for"
     }
@@ -332,11 +333,12 @@ impl Fleet {
             Heard::Nothing => TIMEOUT,
             _ => 0,
         };
-        let (not_before, until) = (self.w.env.mono_ms() + wait, self.w.now() + TIMEOUT);
+        let mono = self.w.env.mono_ms();
+        let (not_before, until) = (mono + wait, (self.w.now() + TIMEOUT, mono + TIMEOUT));
         Stage::Called { key, heard, not_before, until }
     }
 
-    fn hears(&mut self, run: &mut Run, key: SendKey, heard: &Heard, until: i64) {
+    fn hears(&mut self, run: &mut Run, key: SendKey, heard: &Heard, until: (i64, i64)) {
         let late = self.w.state_of(key) == "unknown";
         let not_sent = match heard {
             Heard::Accepted(id) => {
@@ -349,7 +351,8 @@ impl Fleet {
             }
             Heard::Nothing => {
                 let (held, reason) = (run.held, "timeout".to_owned());
-                let call = UnderWay { key, held, until, reason };
+                let (until, until_mono) = until;
+                let call = UnderWay { key, held, until, until_mono, reason };
                 self.w.store.under_way(call).expect("an answer");
                 run.stage = Stage::Over(self.swallowed(End::Unknown));
                 return;

@@ -153,13 +153,30 @@ fn trap_8_only_the_run_that_calls_says_until_when_its_call_may_arrive() {
     assert_eq!(w.look(false), [LookedAnswer::Permitted]);
     let second = w.claim();
     assert_eq!(w.go(second, DEDUPE), key);
-    let until = w.now() + TIMEOUT;
+    let (until, until_mono) = (w.now() + TIMEOUT, w.env.mono_ms() + TIMEOUT);
     let unknown_at = || w.ask::<i64>("SELECT unknown_at FROM lanebox_send_try");
-    let call = |held| UnderWay { key, held, until, reason: "no answer".to_owned() };
+    let call = |held| UnderWay { key, held, until, until_mono, reason: "no answer".to_owned() };
     w.store.under_way(call(first)).expect("an answer");
     assert!(unknown_at() < until, "the first run's call is another");
     w.store.under_way(call(second)).expect("an answer");
     assert_eq!(unknown_at(), until);
+    w.sound();
+}
+
+// fault: settle-by-the-wall
+#[test]
+fn trap_8_a_wall_clock_that_steps_forward_makes_no_answer_believed_early() {
+    let mut w = World::new();
+    w.job("ann");
+    let key = w.go(w.claim(), LOOKUP);
+    w.crash();
+    w.clock.step_wall(PATIENCE / 2);
+    let told = w.look(true);
+    assert!(matches!(told[..], [LookedAnswer::Later { .. }]), "{told:?}");
+    assert_eq!(w.state_of(key), "unknown");
+    w.advance(TIMEOUT + SETTLE);
+    w.clock.step_wall(PATIENCE / 2);
+    assert_eq!(w.look(true), [LookedAnswer::NotFound]);
     w.sound();
 }
 
@@ -185,6 +202,7 @@ fn trap_9_an_old_lookup_answer_settles_no_newer_call() {
         calls: old.calls,
         unknown_at: old.unknown_at,
         asked_at: looks.asked_at,
+        asked_mono: looks.asked_mono,
         not_found: true,
     };
     assert_eq!(w.store.looked(answer).expect("an answer"), LookedAnswer::Stale);
