@@ -188,7 +188,7 @@ fn says_what_to_do(error: &Error, ill: bool) -> bool {
 
 /// The file of the first release, with a row in every state.
 fn fixture() -> Files {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0001.db");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0002.db");
     let database = std::fs::read(path).expect("it is part of the package");
     Files { name: "the fixture", database, log: Vec::new(), beside: Vec::new() }
 }
