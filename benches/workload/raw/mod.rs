@@ -6,6 +6,9 @@ use std::path::Path;
 use lanebox::Durability;
 use rusqlite::Connection;
 
+use super::beside::sync;
+use super::floor;
+
 pub mod chain;
 pub mod group;
 pub mod laned;
@@ -45,14 +48,7 @@ pub fn create(
     durability: Durability,
     tables: &[&str],
 ) -> rusqlite::Result<Connection> {
-    let conn = Connection::open(path)?;
-    let level = match durability {
-        Durability::Full => "FULL",
-        Durability::Relaxed => "NORMAL",
-    };
-    conn.execute_batch(&format!(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = {level}; PRAGMA wal_autocheckpoint = 4000;"
-    ))?;
+    let conn = floor::create(path, sync(durability))?;
     conn.execute_batch(&tables.concat())?;
     conn.set_prepared_statement_cache_capacity(64);
     Ok(conn)

@@ -8,6 +8,7 @@ mod command;
 #[cfg(feature = "demo")]
 mod demo;
 mod output;
+mod private;
 
 use std::process::ExitCode;
 

@@ -1,9 +1,11 @@
 //! Where the files of a measurement are: a new directory, removed however it ends.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+
+use crate::private::private;
 
 /// What the files of one measurement take at most, with their logs.
 const ROOM: u64 = 512 << 20;
@@ -70,17 +72,6 @@ fn free(dir: &Path) -> Option<u64> {
 #[cfg(not(unix))]
 fn free(_: &Path) -> Option<u64> {
     None
-}
-
-fn private() -> DirBuilder {
-    #[cfg(unix)]
-    {
-        let mut builder = DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder
-    }
-    #[cfg(not(unix))]
-    DirBuilder::new()
 }
 
 #[cfg(test)]

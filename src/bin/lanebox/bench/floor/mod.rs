@@ -40,7 +40,8 @@ pub fn payload() -> String {
     format!("{{\"text\":\"{}\"}}", "x".repeat(188))
 }
 
-fn open(path: &Path, sync: Sync) -> rusqlite::Result<Connection> {
+/// A new raw file, empty.
+pub fn create(path: &Path, sync: Sync) -> rusqlite::Result<Connection> {
     let conn = Connection::open(path)?;
     let sync = match sync {
         Sync::Full => "FULL",
@@ -49,6 +50,11 @@ fn open(path: &Path, sync: Sync) -> rusqlite::Result<Connection> {
     conn.execute_batch(&format!(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous={sync}; PRAGMA wal_autocheckpoint=4000;"
     ))?;
+    Ok(conn)
+}
+
+fn open(path: &Path, sync: Sync) -> rusqlite::Result<Connection> {
+    let conn = create(path, sync)?;
     conn.execute_batch(SQL)?;
     Ok(conn)
 }

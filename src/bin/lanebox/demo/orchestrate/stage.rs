@@ -1,11 +1,13 @@
 //! Where the files of a demo are: a directory of the user's, or one that is removed when all went
 //! well.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+
+use crate::private::private;
 
 use super::super::clock;
 
@@ -57,16 +59,4 @@ impl Stage {
         }
         Ok(self.is_ours)
     }
-}
-
-/// Messages are in it: nobody else may read them.
-fn private() -> DirBuilder {
-    #[cfg(unix)]
-    {
-        let mut builder = DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder
-    }
-    #[cfg(not(unix))]
-    DirBuilder::new()
 }

@@ -160,6 +160,7 @@ fn trap_8_only_the_run_that_calls_says_until_when_its_call_may_arrive() {
     assert!(unknown_at() < until, "the first run's call is another");
     w.store.under_way(call(second)).expect("an answer");
     assert_eq!(unknown_at(), until);
+    assert_eq!(w.ask::<i64>("SELECT unknown_mono FROM lanebox_send_try"), until_mono);
     w.sound();
 }
 
@@ -257,6 +258,39 @@ fn trap_11_a_resend_leaves_only_if_the_lease_outlives_its_call() {
         let calls = if goes { 2 } else { 1 };
         assert_eq!(w.ask::<i64>("SELECT calls FROM lanebox_send_try"), calls);
         w.sound();
+    }
+}
+
+// fault: memory-by-the-wall
+#[test]
+fn trap_11_a_wall_clock_that_steps_back_makes_no_provider_remember_longer() {
+    let memory = PATIENCE / 32 + 2 * TIMEOUT;
+    let short = Abilities { dedupe_ms: Some(memory), ..DEDUPE };
+    let unknown = || {
+        let w = World::new();
+        w.job("ann");
+        let (held, called) = (w.claim(), w.env.mono_ms());
+        w.go(held, short);
+        assert_eq!(w.end(held, End::Unknown), Ended::Holds);
+        (w, called)
+    };
+    let steps_back_after = |w: &World, ms: i64| {
+        w.advance(ms);
+        w.clock.step_wall(-ms);
+    };
+    let (w, _) = unknown();
+    w.advance(PATIENCE / 32);
+    steps_back_after(&w, TIMEOUT + 1);
+    assert!(matches!(w.look(false)[..], [LookedAnswer::Later { .. }]), "nothing is permitted");
+    for (ms, goes) in [(TIMEOUT / 2, true), (TIMEOUT + 1, false)] {
+        let (w, called) = unknown();
+        w.advance(PATIENCE / 32);
+        assert_eq!(w.look(false), [LookedAnswer::Permitted]);
+        steps_back_after(&w, ms);
+        match w.begin(w.claim(), 1, short) {
+            Begun::Go { call_by, .. } if goes => assert_eq!(call_by, called + memory - TIMEOUT),
+            told => assert_eq!((told, goes), (Begun::Unknown, false)),
+        }
     }
 }
 
