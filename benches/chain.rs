@@ -4,7 +4,6 @@
 
 mod workload;
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use lanebox::{
     Consumer, Durability, Lane, Lanebox, NewEvent, NewJob, Outcome, Policy, Reactions, Start,
     testing,
 };
-use workload::beside::{Beside, DURABILITIES, size, whole};
+use workload::beside::{self, DURABILITIES, size};
 use workload::engine::{self, Drained};
 use workload::raw::chain;
 use workload::times::{Times, mono_ns};
@@ -86,23 +85,11 @@ fn live(durability: Durability, events: usize) -> (f64, Times) {
 fn main() {
     for (name, durability) in DURABILITIES {
         let events = size(20_000, 200);
-        let batch = Cell::new(1.0);
-        let value = || {
-            let drained = from_log(durability, events);
-            batch.set(drained.batch);
-            drained.rate
-        };
-        let floor = || {
-            let dir = workload::place();
-            let path = dir.path().join("raw.db");
-            let ends = whole(batch.get());
-            chain::chain(&path, durability, events, ends).expect("the floor")
-        };
-        Beside::measure(5, value, floor).say(
-            &format!("event to done from a log, {name}"),
-            "events/s",
-            &format!("floor at a batch of {:>5.1}", batch.get()),
-        );
+        let what = format!("event to done from a log, {name}");
+        let ours = || from_log(durability, events);
+        beside::drained(5, (&what, "events/s"), ours, |path, batch| {
+            chain::chain(path, durability, events, batch)
+        });
 
         let events = size(8_000, 80);
         let turns = size(workload::repetitions(5), 1);

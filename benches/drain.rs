@@ -2,10 +2,8 @@
 
 mod workload;
 
-use std::cell::Cell;
-
 use lanebox::{Durability, Lane, NewJob, testing};
-use workload::beside::{Beside, DURABILITIES, size, sync, whole};
+use workload::beside::{self, DURABILITIES, size, sync};
 use workload::engine::{self, Drained};
 
 fn drain(durability: Durability, workers: usize, jobs: usize, strict: bool) -> Drained {
@@ -20,24 +18,12 @@ fn drain(durability: Durability, workers: usize, jobs: usize, strict: bool) -> D
 }
 
 fn beside(name: &str, durability: Durability, workers: usize, jobs: usize, strict: bool) {
-    let batch = Cell::new(1.0);
-    let value = || {
-        let drained = drain(durability, workers, jobs, strict);
-        batch.set(drained.batch);
-        drained.rate
-    };
-    let floor = || {
-        let dir = workload::place();
-        let ends = whole(batch.get());
-        workload::floor::drain(&dir.path().join("raw.db"), sync(durability), jobs, ends)
-            .expect("the floor")
-    };
     let taken = if strict { ", strict" } else { "" };
-    Beside::measure(5, value, floor).say(
-        &format!("drain, {name}, {workers} workers{taken}"),
-        "jobs/s",
-        &format!("floor at a batch of {:>5.1}", batch.get()),
-    );
+    let what = format!("drain, {name}, {workers} workers{taken}");
+    let ours = || drain(durability, workers, jobs, strict);
+    beside::drained(5, (&what, "jobs/s"), ours, |path, batch| {
+        workload::floor::drain(path, sync(durability), jobs, batch)
+    });
 }
 
 fn main() {

@@ -2,12 +2,11 @@
 
 mod workload;
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lanebox::{Durability, Lane, Outcome, Policy, Reactions, testing};
-use workload::beside::{Beside, DURABILITIES, size, whole};
+use workload::beside::{self, Beside, DURABILITIES, size};
 use workload::engine::{self, Drained};
 use workload::raw::laned;
 
@@ -24,23 +23,11 @@ fn drain(durability: Durability, lanes: usize, each: usize) -> Drained {
 }
 
 fn beside(name: &str, durability: Durability, lanes: usize, each: usize) {
-    let batch = Cell::new(1.0);
-    let value = || {
-        let drained = drain(durability, lanes, each);
-        batch.set(drained.batch);
-        drained.rate
-    };
-    let floor = || {
-        let dir = workload::place();
-        let path = dir.path().join("raw.db");
-        let ends = whole(batch.get());
-        laned::drain(&path, durability, lanes * each, lanes, ends).expect("the floor")
-    };
-    Beside::measure(3, value, floor).say(
-        &format!("{lanes} lanes x {each}, {name}, {WORKERS} workers"),
-        "jobs/s",
-        &format!("floor at a batch of {:>5.1}", batch.get()),
-    );
+    let what = format!("{lanes} lanes x {each}, {name}, {WORKERS} workers");
+    let ours = || drain(durability, lanes, each);
+    beside::drained(3, (&what, "jobs/s"), ours, |path, batch| {
+        laned::drain(path, durability, lanes * each, lanes, batch)
+    });
 }
 
 /// Jobs per second of 1,000 lanes beside a lane with so many jobs that came before.

@@ -1,9 +1,13 @@
 //! What is measured beside its floor: in turn, so that both meet the same minutes of the machine.
 
+use std::cell::Cell;
+use std::path::Path;
+
 use lanebox::Durability;
 
+use super::engine::Drained;
 use super::floor::Sync;
-use super::{median, repetitions};
+use super::{median, place, repetitions};
 
 /// Both of SQLite's levels that Lanebox knows, by the names that the tables use.
 pub const DURABILITIES: [(&str, Durability); 2] =
@@ -68,4 +72,25 @@ impl Beside {
         let Beside { value, other, ratio } = self;
         println!("{what:<50} {value:>9.0} {unit:<9} {against} {other:>9.0}  ratio {ratio:>5.2}");
     }
+}
+
+/// A drain beside its floor in as many commits, so many times; says what it came to.
+pub fn drained(
+    turns: usize,
+    (what, unit): (&str, &str),
+    ours: impl Fn() -> Drained,
+    floor: impl Fn(&Path, usize) -> rusqlite::Result<f64>,
+) {
+    let batch = Cell::new(1.0);
+    let value = || {
+        let drained = ours();
+        batch.set(drained.batch);
+        drained.rate
+    };
+    let other = || {
+        let dir = place();
+        floor(&dir.path().join("raw.db"), whole(batch.get())).expect("the floor")
+    };
+    let beside = Beside::measure(turns, value, other);
+    beside.say(what, unit, &format!("floor at a batch of {:>5.1}", batch.get()));
 }
