@@ -362,9 +362,11 @@ impl Desk {
         self.shared && !self.waking && !self.queue.is_empty()
     }
 
-    /// Whether no worker will come for what was just received: who led the pass is none of them.
-    pub(crate) fn wants_first(&self) -> bool {
-        !self.waking && !self.queue.is_empty() && self.asleep >= self.idle()
+    /// Whether no worker will come for what waits, a job or the next pass: who led the last one is
+    /// none of them.
+    pub(crate) fn wants_first(&self, now_ms: i64, now_us: i64) -> bool {
+        let waits = !self.queue.is_empty() || self.pass_is_due(now_ms, now_us);
+        waits && !self.waking && self.asleep >= self.idle()
     }
 
     /// A worker was woken, if one was asleep.

@@ -156,9 +156,6 @@ impl Engine {
         if desk.stopping {
             desk.hand_back_queue(now_us);
         }
-        if desk.wants_first() || desk.wants_worker() {
-            self.wake_one(&mut desk);
-        }
     }
 }
 
@@ -169,8 +166,13 @@ struct Leading<'e> {
 
 impl Drop for Leading<'_> {
     fn drop(&mut self) {
+        let env = &self.engine.env;
         let mut desk = self.engine.desk.lock();
+        // Before anybody is woken: who comes while another leads sleeps again.
         desk.leading = false;
+        if desk.wants_first(env.now_ms(), env.mono_us()) || desk.wants_worker() {
+            self.engine.wake_one(&mut desk);
+        }
         if desk.stopping {
             // The stop waits for the last leader.
             self.engine.pulse.notify_all();

@@ -87,6 +87,10 @@ impl Scene {
         self.desk.report(Report { finish, kind: KIND, took_us }, self.us)
     }
 
+    fn wants_first(&self) -> bool {
+        self.desk.wants_first(0, self.us)
+    }
+
     fn is_due(&self) -> bool {
         self.desk.pass_is_due(0, self.us)
     }

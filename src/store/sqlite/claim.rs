@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::model::id::{Held, KindNo, OrgNo, ProcessNo, Token};
 use crate::model::verdict::CancelReason;
 use crate::store::jobs::{Ask, Claimed, Handled};
-use candidate::{Candidate, Written};
+use candidate::{Candidate, Most, Written};
 use walk::Walk;
 
 const RUNNING_ALL: &str = "SELECT kind, org, process, alone FROM lanebox_running";
@@ -33,6 +33,9 @@ const RUNNING_FIRST: &str = "INSERT INTO lanebox_running(id, org, kind, lane, ru
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const RUNNING_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+
+/// A suspect is taken alone.
+const ONE: Most = Most { idle: 1, all: 1 };
 
 /// What runs now, counted from its rows in this transaction.
 #[derive(Debug, Default)]
@@ -115,7 +118,7 @@ fn suspect(tx: &Tx<'_>, ask: &Ask, running: &Running, from: OrgNo) -> Result<Sus
         return Ok(Suspect::Wait);
     }
     let mut walk = Walk::start(tx, ask, running, from, true)?;
-    if let Some(mine) = walk.next(tx, 1)? {
+    if let Some(mine) = walk.next(tx, ONE)? {
         if ask.idle > 0 && !holds(tx, ask.process, &running.holders)? {
             return Ok(Suspect::Take(Box::new((walk, mine))));
         }
@@ -126,7 +129,7 @@ fn suspect(tx: &Tx<'_>, ask: &Ask, running: &Running, from: OrgNo) -> Result<Sus
     let beside = handles::beside(tx, ask.process)?;
     let kinds = beside.into_iter().map(|kind| Handled { kind, short: false }).collect();
     let theirs =
-        Walk::start(tx, &Ask { kinds, ..ask.clone() }, running, from, true)?.next(tx, 1)?;
+        Walk::start(tx, &Ask { kinds, ..ask.clone() }, running, from, true)?.next(tx, ONE)?;
     let waited = theirs.is_some_and(|theirs| theirs.place.run_at + ask.suspect_wait_ms <= tx.now);
     Ok(if waited { Suspect::RunEmpty } else { Suspect::Wait })
 }
@@ -175,7 +178,8 @@ impl Taking<'_, '_> {
             if self.claimed.len() >= self.ask.idle {
                 walk.only_short();
             }
-            let left = most - self.claimed.len();
+            let idle = self.ask.idle.saturating_sub(self.claimed.len());
+            let left = Most { idle, all: most - self.claimed.len() };
             let Some(candidate) = walk.next(self.tx, left)? else {
                 break;
             };

@@ -74,12 +74,25 @@ impl<'c> Tx<'c> {
         &self,
         sql: &'static str,
         params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        self.until(sql, params, read, |_| false)
+    }
+
+    /// Every row up to the first after which what was found is enough.
+    pub(super) fn until<T>(
+        &self,
+        sql: &'static str,
+        params: impl Params,
         mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        enough: impl Fn(&[T]) -> bool,
     ) -> Result<Vec<T>> {
         self.with(sql, |statement| {
             let mut rows = statement.query(params)?;
             let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
+            while !enough(&found)
+                && let Some(row) = rows.next()?
+            {
                 found.push(read(row)?);
             }
             Ok(found)

@@ -8,7 +8,7 @@ fn little_work_is_left_to_the_worker_that_is_awake_and_its_ends_are_one_batch() 
     scene.short_runs();
     (1..WORKERS).for_each(|_| scene.desk.falls_asleep());
     scene.pass(60);
-    assert!(!scene.desk.wants_first(), "who led comes");
+    assert!(!scene.wants_first(), "who led comes");
     for token in 5..65 {
         assert!(!scene.desk.wants_worker(), "waking one takes longer");
         assert!(!scene.is_due());
@@ -71,5 +71,20 @@ fn a_worker_comes_for_what_another_thread_received() {
     (0..WORKERS).for_each(|_| scene.desk.falls_asleep());
     scene.pass(1);
     assert!(!scene.desk.wants_worker());
-    assert!(scene.desk.wants_first(), "nobody is awake");
+    assert!(scene.wants_first(), "nobody is awake");
+}
+
+#[test]
+fn a_worker_comes_for_the_end_that_it_left_while_another_thread_led() {
+    let mut scene = Scene::new();
+    (1..WORKERS).for_each(|_| scene.desk.falls_asleep());
+    scene.pass(1);
+    assert!(matches!(scene.turn(), Turn::Run(_)));
+    scene.desk.leading = true;
+    scene.end(1);
+    assert!(matches!(scene.turn(), Turn::Wait), "it cannot lead");
+    scene.desk.falls_asleep();
+    scene.desk.leading = false;
+    assert!(scene.wants_first(), "else the end waits for the pulse");
+    assert!(scene.is_due());
 }

@@ -36,21 +36,35 @@ pub(super) struct Written {
     pub(super) was_tried: bool,
 }
 
-/// The first of a kind in an org, best first.
+/// How many to read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    /// For idle workers.
+    pub(super) idle: usize,
+    pub(super) all: usize,
+}
+
+/// The first of a kind in an org, best first. One that may be started only once ends what is read
+/// ahead of need: neither it nor what stands behind it is taken ahead.
 pub(super) fn first(
     tx: &Tx<'_>,
     alone: bool,
     kind: KindNo,
     org: OrgNo,
-    most: usize,
+    most: Most,
 ) -> Result<VecDeque<Candidate>> {
-    let rows = tx.all(BUCKET, params![alone, kind, org, most], |row| {
+    let read = |row: &Row<'_>| {
         let (priority, run_at, id) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let place = Place { id, org, kind, lane: None, priority, run_at, alone };
         let exists = row.get_ref(3)? != ValueRef::Null;
         let written = exists.then(|| written(row)).transpose()?;
         Ok(Candidate { place, written })
-    })?;
+    };
+    let enough = |found: &[Candidate]| {
+        let last = found.last().filter(|_| found.len() > most.idle);
+        last.and_then(|last| last.written.as_ref()).is_some_and(|last| last.max_attempts == 1)
+    };
+    let rows = tx.until(BUCKET, params![alone, kind, org, most.all], read, enough)?;
     Ok(rows.into())
 }
 

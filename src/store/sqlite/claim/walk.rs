@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rusqlite::params;
 
 use super::Running;
-use super::candidate::{self, Candidate};
+use super::candidate::{self, Candidate, Most};
 use super::passed::Passed;
 use crate::error::Result;
 use crate::model::id::{JobNo, KindNo, OrgNo};
@@ -142,7 +142,7 @@ impl Walk {
     }
 
     /// The next candidate, if there is one; `left` is how many the caller still wants.
-    pub(super) fn next(&mut self, tx: &Tx<'_>, left: usize) -> Result<Option<Candidate>> {
+    pub(super) fn next(&mut self, tx: &Tx<'_>, left: Most) -> Result<Option<Candidate>> {
         loop {
             let org = match self.turn {
                 Turn::Circle { .. } => match self.next_org(tx)? {
@@ -212,7 +212,7 @@ impl Walk {
     }
 
     // The best head of the org's open kinds whose turn it is.
-    fn best_of(&mut self, tx: &Tx<'_>, org: OrgNo, left: usize) -> Result<Option<Candidate>> {
+    fn best_of(&mut self, tx: &Tx<'_>, org: OrgNo, left: Most) -> Result<Option<Candidate>> {
         if self.room_of(tx, org)? <= 0 {
             return Ok(None);
         }
@@ -250,7 +250,7 @@ impl Walk {
         Ok(true)
     }
 
-    fn head(&mut self, tx: &Tx<'_>, i: usize, org: OrgNo, left: usize) -> Result<Option<Order>> {
+    fn head(&mut self, tx: &Tx<'_>, i: usize, org: OrgNo, left: Most) -> Result<Option<Order>> {
         let kind = self.lines[i].kind;
         let live = self.buckets.values().filter(|bucket| !bucket.ended).count().max(1);
         let Some(bucket) = self.buckets.get_mut(&(kind, org)) else {
@@ -259,7 +259,8 @@ impl Walk {
         if bucket.rows.is_empty() && !bucket.ended {
             // Without what was passed the bucket's first rows are the next ones.
             self.passed.leave(tx)?;
-            bucket.rows = candidate::first(tx, self.alone, kind, org, left / live + 1)?;
+            let most = Most { all: left.all / live + 1, ..left };
+            bucket.rows = candidate::first(tx, self.alone, kind, org, most)?;
             bucket.ended = bucket.rows.is_empty();
         }
         Ok(bucket.rows.front().map(|head| order(&head.place)))
