@@ -1,8 +1,9 @@
 //! What a run can still do once its job is another run's: nothing.
 
-use super::world::{LEASE_MS, World, laned};
-use crate::model::id::Held;
-use crate::store::jobs::{Jobs, Renewed, Round, Stepped};
+use super::world::{LEASE_MS, World, lane_less, laned, retry};
+use crate::model::id::{Held, Token};
+use crate::model::verdict::End;
+use crate::store::jobs::{Ended, Finish, Jobs, Renewed, Round, Stepped};
 
 /// A run that stood still past its lease, and the one that has its job now.
 fn overtaken(world: &World) -> (Held, Held) {
@@ -54,4 +55,42 @@ fn only_the_run_that_holds_the_job_says_how_far_it_is() {
         world.store.progress(held, line.to_owned()).expect("an answer");
     }
     assert_eq!(world.one::<String>("SELECT progress FROM lanebox_running"), "half of it");
+}
+
+// fault: end-without-token, claims-together-forget-their-owner, ends-together-are-forgotten
+#[test]
+fn runs_that_begin_and_end_together_are_each_held_to_their_own_token() {
+    let world = World::new();
+    for _ in 0..21 {
+        world.enqueue(lane_less());
+    }
+    let held: Vec<Held> = world.claim(21).iter().map(|claimed| claimed.held).collect();
+    assert_eq!(world.held(), held);
+    let end = |(n, &held): (usize, &Held)| {
+        let done = End::Done { result: (n % 2 == 0).then(|| n.to_string()) };
+        let (held, end) = match n {
+            9 => (held, End::Dead("no such number".to_owned())),
+            12 => (held, retry(5_000)),
+            15 => (Held { token: Token(held.token.0 + 1_000), ..held }, done),
+            _ => (held, done),
+        };
+        Finish { held, end, outbox: Vec::new() }
+    };
+    let mut finish: Vec<Finish> = held.iter().enumerate().map(end).collect();
+    // The same end once more changes nothing.
+    finish.push(end((3, &held[3])));
+    let ended = world.store.round(Round { finish, ..Round::default() }).expect("a pass").finished;
+    for (n, ended) in ended.iter().enumerate() {
+        match n {
+            9 => assert_eq!(*ended, Ended::Dead),
+            12 => assert!(matches!(ended, Ended::Waits { .. }), "{ended:?}"),
+            15 | 21 => assert_eq!(*ended, Ended::LeaseLost),
+            _ => assert_eq!(*ended, Ended::Done),
+        }
+    }
+    assert_eq!(world.held(), [held[15]]);
+    let done = "SELECT count(*) || ' ' || count(DISTINCT token) FROM lanebox_finished WHERE state = 'done'";
+    assert_eq!(world.one::<String>(done), "18 18");
+    assert_eq!(world.one::<i64>("SELECT count(*) FROM lanebox_result"), 10);
+    world.is_sound();
 }

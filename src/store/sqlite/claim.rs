@@ -1,6 +1,7 @@
 //! Claim: takes what is due for this process, at most one job per lane, orgs in turn, inside every
 //! cap.
 
+mod begin;
 mod candidate;
 mod passed;
 mod walk;
@@ -14,25 +15,21 @@ use super::again;
 use super::cancel;
 use super::expire;
 use super::handles;
-use super::notify::{Notice, notify};
 use super::place::{Place, leave_line};
 use super::promote;
 use super::row;
 use super::tx::Tx;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::id::{Held, KindNo, OrgNo, ProcessNo, Token};
 use crate::model::verdict::CancelReason;
 use crate::store::jobs::{Ask, Claimed, Handled};
+use begin::Runs;
 use candidate::{Candidate, Most, Written};
 use walk::Walk;
 
 const RUNNING_ALL: &str = "SELECT kind, org, process, alone FROM lanebox_running";
 const COUNTER_GET: &str = "SELECT token, org, cap, paused FROM lanebox_counter WHERE one = 1";
 const COUNTER_SET: &str = "UPDATE lanebox_counter SET token = ?1, org = ?2 WHERE one = 1";
-const RUNNING_FIRST: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, max_attempts) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-const RUNNING_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
 
 /// A suspect is taken alone.
 const ONE: Most = Most { idle: 1, all: 1 };
@@ -79,8 +76,14 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
     if counter.paused || room == 0 || holds(tx, ask.process, &running.alone)? {
         return Ok((Vec::new(), false));
     }
-    let mut taking =
-        Taking { tx, ask, token: counter.token, claimed: Vec::new(), lost_some: false };
+    let mut taking = Taking {
+        tx,
+        ask,
+        token: counter.token,
+        claimed: Vec::new(),
+        runs: Runs::default(),
+        lost_some: false,
+    };
     let walk = match suspect(tx, ask, &running, counter.org)? {
         Suspect::Take(found) => {
             let (mut walk, suspect) = *found;
@@ -94,6 +97,7 @@ pub(super) fn claim(tx: &Tx<'_>, ask: &Ask) -> Result<(Vec<Claimed>, bool)> {
             walk
         }
     };
+    taking.runs.write(tx)?;
     let more = walk.is_spent() || taking.lost_some;
     let served = walk.end(tx)?.unwrap_or(counter.org);
     if !taking.claimed.is_empty() || served != counter.org {
@@ -166,6 +170,7 @@ struct Taking<'t, 'c> {
     ask: &'t Ask,
     token: i64,
     claimed: Vec<Claimed>,
+    runs: Runs,
     /// A candidate was gone: what waited behind it may be claimable now, of any kind.
     lost_some: bool,
 }
@@ -211,7 +216,7 @@ impl Taking<'_, '_> {
     }
 
     fn try_take(
-        &self,
+        &mut self,
         walk: &mut Walk,
         candidate: &Place,
         written: Written,
@@ -236,7 +241,7 @@ impl Taking<'_, '_> {
             // Before the insert: a keeper's own row would stop it (trigger).
             row::leave_tried(tx, id)?;
         }
-        let runs = self.run(candidate, &claimed, tried.as_ref())?;
+        let runs = self.runs.begin(tx, candidate, &claimed, tried.as_ref())?;
         walk.pass(tx, candidate)?;
         if !runs {
             if let Some(tried) = &tried {
@@ -285,102 +290,5 @@ impl Taking<'_, '_> {
             payload: written.payload,
             lease_until: self.tx.mono + self.ask.lease_ms,
         }
-    }
-
-    // The belt: if the schema says that the lane is occupied, only this candidate is left out.
-    fn run(
-        &self,
-        candidate: &Place,
-        claimed: &Claimed,
-        tried: Option<&row::TriedRow>,
-    ) -> Result<bool> {
-        let inserted = match tried {
-            None => self.run_first(candidate, claimed),
-            Some(tried) => self.run_again(candidate, claimed, tried),
-        };
-        match inserted {
-            Ok(_) => Ok(true),
-            Err(error) if is_belt(&error) => {
-                self.report_collision(candidate)?;
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn run_first(&self, candidate: &Place, claimed: &Claimed) -> Result<usize> {
-        let row = params![
-            candidate.id,
-            candidate.org,
-            candidate.kind,
-            claimed.held.lane,
-            candidate.run_at,
-            claimed.held.token,
-            self.ask.process,
-            claimed.lease_until,
-            self.tx.now,
-            claimed.max_attempts
-        ];
-        self.tx.run(RUNNING_FIRST, row)
-    }
-
-    fn run_again(
-        &self,
-        candidate: &Place,
-        claimed: &Claimed,
-        tried: &row::TriedRow,
-    ) -> Result<usize> {
-        let row = params![
-            candidate.id,
-            candidate.org,
-            candidate.kind,
-            claimed.held.lane,
-            candidate.run_at,
-            claimed.held.token,
-            self.ask.process,
-            claimed.lease_until,
-            self.tx.now,
-            tried.series,
-            claimed.held.attempts,
-            claimed.max_attempts,
-            tried.lost,
-            tried.lost_alone,
-            tried.postponed,
-            tried.unknowns,
-            tried.lost >= 2,
-            tried.lane.is_some(),
-            tried.sent
-        ];
-        self.tx.run(RUNNING_AGAIN, row)
-    }
-
-    fn report_collision(&self, candidate: &Place) -> Result<()> {
-        notify(
-            self.tx,
-            &Notice {
-                org: candidate.org,
-                kind: "lane.collision",
-                cause: "a lane was about to get a second running job".to_owned(),
-                severity: "warn",
-                reason: format!("job {} stayed where it was: its lane is occupied", candidate.id),
-                next_step: "run `lanebox doctor`; the job is claimed when its lane is free"
-                    .to_owned(),
-                about: Some(("job", candidate.id.0)),
-            },
-        )?;
-        Ok(())
-    }
-}
-
-// Only a second occupant of a lane, not any constraint: another broken rule must not look like a
-// busy lane.
-fn is_belt(error: &Error) -> bool {
-    const UNIQUE: i32 = rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
-    const TRIGGER: i32 = rusqlite::ffi::SQLITE_CONSTRAINT_TRIGGER;
-    match error {
-        Error::Sqlite(rusqlite::Error::SqliteFailure(code, _)) => {
-            matches!(code.extended_code, UNIQUE | TRIGGER)
-        }
-        _ => false,
     }
 }

@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::again;
 use super::await_evidence::await_evidence;
 use super::dead::dead;
-use super::finished::{Finished, finish, finish_done};
+use super::finished::{Finished, finish, finish_all_done, finish_done};
 use super::once_more;
 use super::outbox;
 use super::place::next_of;
@@ -32,6 +32,29 @@ pub(super) fn end(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     if worked && !report.outbox.is_empty() {
         outbox::record(tx, report.held.job, &report.outbox)?;
     }
+    Ok(ended)
+}
+
+/// Ends runs like [`end_or_retry`], in their order; the rows of those that only did their jobs are
+/// written together.
+pub(super) fn end_all(tx: &Tx<'_>, reports: &[Finish]) -> Result<Vec<Ended>> {
+    let (mut ended, mut done) = (Vec::with_capacity(reports.len()), Vec::new());
+    for report in reports {
+        let held = report.held;
+        if let End::Done { result } = &report.end
+            && report.outbox.is_empty()
+            && leave_unsent(tx, held)?
+        {
+            done.push(held);
+            ended.push(leave_behind(tx, held, result.as_deref())?);
+            continue;
+        }
+        // What it leaves may ask for the ends before it.
+        finish_all_done(tx, &done)?;
+        done.clear();
+        ended.push(end_or_retry(tx, report)?);
+    }
+    finish_all_done(tx, &done)?;
     Ok(ended)
 }
 
@@ -124,7 +147,12 @@ fn leave_unsent(tx: &Tx<'_>, held: Held) -> Result<bool> {
 }
 
 fn complete(tx: &Tx<'_>, held: Held, result: Option<&str>) -> Result<Ended> {
-    finish_done(tx, held)?;
+    finish_done(tx, &held)?;
+    leave_behind(tx, held, result)
+}
+
+// What a job that was done leaves beside its row.
+fn leave_behind(tx: &Tx<'_>, held: Held, result: Option<&str>) -> Result<Ended> {
     if let Some(result) = result {
         tx.run(RESULT_SET, params![held.job, result])?;
     }

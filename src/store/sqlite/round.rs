@@ -4,13 +4,13 @@
 use super::cascade::cascade;
 use super::claim::claim;
 use super::dispatch::dispatch;
-use super::end::end_or_retry;
+use super::end::{end_all, end_or_retry};
 use super::promote::next_due;
 use super::reap::reap;
 use super::renew::renew;
 use super::tx::Tx;
 use crate::error::{Error, Result};
-use crate::store::jobs::{Ended, Round, Rounded};
+use crate::store::jobs::{Ended, Finish, Round, Rounded};
 
 /// Whoever cannot see when the next job is due looks again after this long.
 const LOOK_AGAIN_MS: i64 = 1_000;
@@ -26,16 +26,11 @@ pub(super) enum Care {
 
 /// Runs the parts of a pass in the order that frees lanes and slots before they are asked for.
 pub(super) fn round(tx: &Tx<'_>, round: &Round, care: Care) -> Result<Rounded> {
-    let mut done = Rounded::default();
-    for report in &round.finish {
-        done.finished.push(match care {
-            Care::Together => end_or_retry(tx, report)?,
-            Care::Apart => tx.savepoint(|| end_or_retry(tx, report)).unwrap_or_else(|error| {
-                tracing::error!(%error, job = %report.held.job, "an end could not be written");
-                Ended::NotStored
-            }),
-        });
-    }
+    let finished = match care {
+        Care::Together => end_all(tx, &round.finish)?,
+        Care::Apart => round.finish.iter().map(|report| end_apart(tx, report)).collect(),
+    };
+    let mut done = Rounded { finished, ..Rounded::default() };
     for &held in &round.renew {
         done.renewed.push(renew(tx, held, round.lease_ms)?);
     }
@@ -59,6 +54,13 @@ pub(super) fn round(tx: &Tx<'_>, round: &Round, care: Care) -> Result<Rounded> {
         }
     }
     Ok(done)
+}
+
+fn end_apart(tx: &Tx<'_>, report: &Finish) -> Ended {
+    tx.savepoint(|| end_or_retry(tx, report)).unwrap_or_else(|error| {
+        tracing::error!(%error, job = %report.held.job, "an end could not be written");
+        Ended::NotStored
+    })
 }
 
 // What was taken is kept: somebody looks again soon instead. Unless the storage itself is in doubt.

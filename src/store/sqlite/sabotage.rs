@@ -24,6 +24,6 @@ pub(super) fn end_late(tx: &Tx<'_>, report: &Finish) -> Result<Ended> {
     tx.run(RUNNING_DEL, [job])?;
     tx.run(FINISHED_DEL, [job])?;
     remove(tx, job)?;
-    finish_done(tx, report.held)?;
+    finish_done(tx, &report.held)?;
     Ok(Ended::Done)
 }
