@@ -17,6 +17,9 @@ pub(crate) const LOOK_MS: i64 = 1_000;
 /// How often somebody looks whether the log should be taken over.
 const CHECKPOINT_MS: i64 = 50;
 
+/// The same while nobody writes. What comes meanwhile, the writer takes over itself if it must.
+const QUIET_MS: i64 = 250;
+
 /// Whoever was in the way is left in peace for this long.
 const IN_THE_WAY_MS: i64 = 1_000;
 
@@ -49,6 +52,7 @@ impl Engine {
     pub(crate) fn checkpoint(&self) -> Result<i64> {
         Ok(match self.store.checkpoint(self.process)? {
             Checkpointed::NotDue | Checkpointed::Done => CHECKPOINT_MS,
+            Checkpointed::Quiet => QUIET_MS,
             Checkpointed::NotDone => IN_THE_WAY_MS,
         })
     }

@@ -34,6 +34,8 @@ pub(crate) trait Space {
 pub(crate) enum Checkpointed {
     /// Too little waits, or it is another process's turn.
     NotDue,
+    /// The same, and nobody has written since the last look.
+    Quiet,
     /// All that was in the log is in the file.
     Done,
     /// A reader or another program was in the way: some of it is not, or the log is not empty.

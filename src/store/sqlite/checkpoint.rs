@@ -44,6 +44,8 @@ const FIRST: &str = "SELECT id FROM lanebox_process INDEXED BY lanebox_process_h
 #[derive(Default)]
 pub(super) struct Checkpointer {
     held: Option<(u64, Connection)>,
+    /// What the last look saw.
+    seen: Frames,
 }
 
 /// The log in frames: changed pages.
@@ -100,7 +102,11 @@ impl SqliteStore {
         let conn = self.checkpointing(&mut checkpointer)?;
         let frames = frames(conn)?;
         if !self.is_time(frames) || !self.is_turn_of(me, frames)? {
-            return Ok(Checkpointed::NotDue);
+            let before = std::mem::replace(&mut checkpointer.seen, frames);
+            return Ok(match before == frames {
+                true => Checkpointed::Quiet,
+                false => Checkpointed::NotDue,
+            });
         }
         let mut taken = run(conn, PASSIVE)?;
         if taken.is_done() {

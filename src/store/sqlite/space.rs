@@ -175,7 +175,7 @@ impl Disk {
     }
 
     pub(super) fn checkpointed(&self, answer: Checkpointed) {
-        if answer != Checkpointed::NotDue {
+        if !matches!(answer, Checkpointed::NotDue | Checkpointed::Quiet) {
             self.log.lock().unfinished = answer == Checkpointed::NotDone;
         }
     }

@@ -202,6 +202,7 @@ fn r9_of_all_engines_on_a_file_one_takes_the_log_over() {
     let first = mine.register().expect("registered");
     let (second, third) = (mine.register().expect("beside"), other.register().expect("elsewhere"));
     assert_eq!(mine.checkpoint(first).expect("a look"), Checkpointed::NotDue, "too little waits");
+    assert_eq!(mine.checkpoint(first).expect("a look"), Checkpointed::Quiet, "nobody wrote");
     write(&mine, 3_200);
     assert_eq!(mine.checkpoint(second).expect("a look"), Checkpointed::NotDue);
     assert_eq!(other.checkpoint(third).expect("a look"), Checkpointed::NotDue);
