@@ -78,7 +78,7 @@ pub struct Running {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StopReport {
-    /// Runs that ended with an answer of their own.
+    /// Runs that were under way and ended with an answer of their own while it stopped.
     pub finished: usize,
     /// Jobs handed back without using an attempt: not started yet, or they answered the signal.
     pub handed_back: usize,

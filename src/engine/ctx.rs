@@ -1,6 +1,7 @@
 //! What a handler sees of its run.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -31,6 +32,8 @@ pub struct Ctx<'e> {
     pub(crate) claimed: &'e Claimed,
     pub(crate) signal: &'e Signal,
     sender: Sender<'e>,
+    /// Steps that this run has been through.
+    steps: RefCell<HashSet<String>>,
     pub(crate) outbox: RefCell<Vec<NewEvent>>,
     pub(crate) host_rows: RefCell<Vec<HostRows>>,
 }
@@ -40,7 +43,7 @@ impl<'e> Ctx<'e> {
         let Engine { store, env, channels, .. } = engine;
         let sender = Sender::new(&**store, env, channels, claimed.held, &claimed.org_name, signal);
         let (outbox, host_rows) = (RefCell::default(), RefCell::default());
-        Ctx { engine, claimed, signal, sender, outbox, host_rows }
+        Ctx { engine, claimed, signal, sender, steps: RefCell::default(), outbox, host_rows }
     }
 
     /// The org of the job.
@@ -109,13 +112,34 @@ impl<'e> Ctx<'e> {
 
     /// Does `work` once: when it has finished and its result is stored, a later run of this job
     /// gets the same result and does not do it again. If the process dies before that, it is done
-    /// again.
+    /// again. Each step of a handler has a name of its own: in a loop, with what tells its rounds
+    /// apart.
     ///
     /// # Errors
     /// [`StepError::Failed`] with the error of `work`; [`StepError::LeaseLost`] if the job is
     /// somebody else's by now; [`StepError::Store`] if the result could not be stored (then it is
-    /// not remembered).
+    /// not remembered), or if this run has been through a step of this name (then `work` is not
+    /// done, and the job is dead: the handler has to be mended).
     pub fn step<T, E>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, StepError>
+    where
+        T: Serialize + DeserializeOwned,
+        E: Into<BoxError>,
+    {
+        // Else the second would be taken for the first, and never be done.
+        if self.steps.borrow().contains(name) {
+            let why = "this run has been through a step of this name: each needs one of its own";
+            return Err(StepError::Store(Error::invalid("step name", why)));
+        }
+        let answer = self.step_once(name, work)?;
+        self.steps.borrow_mut().insert(name.to_owned());
+        Ok(answer)
+    }
+
+    fn step_once<T, E>(
         &self,
         name: &str,
         work: impl FnOnce() -> Result<T, E>,
@@ -152,10 +176,12 @@ impl<'e> Ctx<'e> {
         self.sender.send(channel, recipient, body)
     }
 
-    /// Like [`Ctx::send`], known by a name instead of its number.
+    /// Like [`Ctx::send`], known by a name instead of its number. Each message of a handler has a
+    /// name of its own.
     ///
     /// # Errors
-    /// As [`Ctx::send`].
+    /// As [`Ctx::send`]; [`SendError::Store`] if this run sent something else by this name (then
+    /// nothing is sent, and the job is dead: the handler has to be mended).
     pub fn send_named(
         &self,
         name: &str,

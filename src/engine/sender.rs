@@ -1,6 +1,7 @@
 //! The sends of one run: intend, call with no transaction open, record the answer.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use serde_json::json;
@@ -37,6 +38,8 @@ pub(crate) struct Sender<'e> {
     org: &'e str,
     signal: &'e Signal,
     run: RefCell<Numbering>,
+    /// What went out in this run by which name.
+    named: RefCell<HashMap<String, [String; 3]>>,
 }
 
 /// What a handler asks to send.
@@ -66,7 +69,16 @@ impl<'e> Sender<'e> {
         org: &'e str,
         signal: &'e Signal,
     ) -> Sender<'e> {
-        Sender { store, env, channels, held, org, signal, run: RefCell::default() }
+        Sender {
+            store,
+            env,
+            channels,
+            held,
+            org,
+            signal,
+            run: RefCell::default(),
+            named: RefCell::default(),
+        }
     }
 
     /// The next send of the run, known by its number.
@@ -90,7 +102,16 @@ impl<'e> Sender<'e> {
     ) -> Result<Receipt, SendError> {
         self.run.borrow().go_on()?;
         let slot = Slot::named(name).map_err(SendError::Store)?;
-        self.answer(slot, Message { channel, recipient, body })
+        let said = [channel, recipient, body].map(str::to_owned);
+        // Else the second would be taken for the first, and never go out.
+        if self.named.borrow().get(name).is_some_and(|before| *before != said) {
+            let why =
+                "this run sent something else by this name: each message needs one of its own";
+            return Err(SendError::Store(Error::invalid("send name", why)));
+        }
+        let receipt = self.answer(slot, Message { channel, recipient, body })?;
+        self.named.borrow_mut().insert(name.to_owned(), said);
+        Ok(receipt)
     }
 
     fn answer(&self, slot: Slot, message: Message<'_>) -> Result<Receipt, SendError> {

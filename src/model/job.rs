@@ -164,7 +164,7 @@ impl NewJob {
         self
     }
 
-    /// Whom it concerns, normally the contact, as people see it in lists.
+    /// Whom it concerns, normally the contact, as people see it in the job's page.
     pub fn subject(mut self, subject: impl Into<String>) -> NewJob {
         self.subject = Some(subject.into());
         self
@@ -211,7 +211,8 @@ impl NewJob {
         self
     }
 
-    /// A key that holds only while the job is unfinished.
+    /// A key that holds only while the job is unfinished: until then every other job by this key is
+    /// answered with the first, whatever its payload says.
     pub fn unique(mut self, key: impl Into<String>) -> NewJob {
         self.unique_by = UniqueBy::Unfinished(key.into());
         self
@@ -256,7 +257,8 @@ impl NewJob {
     }
 }
 
-/// What became of an enqueue. Both mean that the work is accepted and kept.
+/// What became of an enqueue. Either way a job with its key is kept; of two that are not the same,
+/// it is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Enqueued {

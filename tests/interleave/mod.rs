@@ -47,6 +47,8 @@ const MODELS: [Model; 4] = [
 
 #[test]
 fn in_every_order_nobody_waits_for_ever_and_nothing_is_done_twice() {
+    // Outside of the model: whatever it locks would choose orders too, in the first of them.
+    stop::prepare();
     let mut rig = Rig::new("interleave", ORDERS);
     let mut figures = MODELS.map(|model| (model.name, 0));
     for seed in rig.seed..rig.seed + rig.n {
@@ -86,6 +88,7 @@ fn in_order(seed: u64, model: &Model) {
     let run = move || inside(|| body(seed));
     match fastrand::Rng::with_seed(seed).bool() {
         true => Runner::new(RandomScheduler::new_from_seed(seed, 1), config).run(run),
-        false => Runner::new(PctScheduler::new_from_seed(seed, 3, 1), config).run(run),
+        // Its first order only measures how long one is.
+        false => Runner::new(PctScheduler::new_from_seed(seed, 3, 2), config).run(run),
     };
 }

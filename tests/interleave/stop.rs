@@ -53,6 +53,10 @@ static PREPARED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(&path).expect("it is there")
 });
 
+pub(super) fn prepare() {
+    LazyLock::force(&PREPARED);
+}
+
 fn open(path: &std::path::Path, seed: u64) -> SqliteStore {
     let env = Env::new(Arc::new(Ticking(AtomicI64::new(1_000_000))), seed);
     let how = Opening { durability: Durability::Relaxed, busy_ms: 20, ..Opening::default() };

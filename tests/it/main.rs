@@ -27,6 +27,7 @@ mod runs;
 mod scene;
 mod space;
 mod start;
+mod steps;
 mod stop;
 mod strangers;
 

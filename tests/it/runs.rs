@@ -375,20 +375,3 @@ fn j49_a_backlog_is_drained_without_pauses_between_jobs() {
     scene.until_ended(2_000);
     drop(running);
 }
-
-#[test]
-fn a_step_whose_name_cannot_be_kept_does_not_do_its_work() {
-    let scene = Scene::new();
-    let lanebox = scene.open();
-    let worked = Arc::new(AtomicUsize::new(0));
-    let works = worked.clone();
-    let reactions = Reactions::new().on_kind("turn", quick(), move |ctx| -> Answer {
-        ctx.step("", || Ok::<_, std::io::Error>(works.fetch_add(1, Ordering::SeqCst)))?;
-        Ok(Outcome::Done)
-    });
-    let running = lanebox.start(reactions).expect("started");
-    let id = enqueue(&lanebox, job("turn").max_attempts(3));
-    scene.until_state(id, "dead");
-    assert_eq!(worked.load(Ordering::SeqCst), 0);
-    drop(running);
-}

@@ -11,6 +11,8 @@ pub(crate) struct Rig {
     pub(crate) seed: u64,
     /// How much to run, in what this rig counts.
     pub(crate) n: u64,
+    /// How much every test run has.
+    usual: u64,
     failures: Vec<String>,
     passed: u64,
 }
@@ -23,6 +25,7 @@ impl Rig {
             name,
             seed: setting("LANEBOX_SEED").unwrap_or(1),
             n: setting("LANEBOX_N").unwrap_or(n),
+            usual: n,
             failures: Vec::new(),
             passed: 0,
         }
@@ -32,12 +35,20 @@ impl Rig {
         self.passed += times;
     }
 
-    /// Something failed; `--seed SEED --n N` repeats it.
+    /// Something failed; `--seed SEED --n N` repeats it. Said at once: what follows may break off.
     pub(crate) fn fail(&mut self, why: &str, seed: u64, n: u64) {
         let replay = format!("replay: cargo rig {} --seed {seed} --n {n}", self.name);
         // A planted fault is seen: nobody needs to see it again.
         assert!(std::env::var_os("LANEBOX_FAULT").is_none(), "{why}\n{replay}");
+        writeln!(std::io::stderr(), "{why}\n{replay}").expect("a line");
         self.failures.push(format!("{why}\n{replay}"));
+    }
+
+    /// A run of the usual size must have met this: one that did not proves nothing of it.
+    pub(crate) fn must_meet(&mut self, what: &str, met: bool) {
+        if !met && self.n >= self.usual {
+            self.fail(&format!("never met: {what}"), self.seed, self.n);
+        }
     }
 
     /// Says what was met, as `figures NAME: KEY VALUE, ...`, then what passed and failed.

@@ -52,7 +52,7 @@ const STORAGE: [(&str, Point, Fault); 10] = [
 ];
 
 /// What every seed together must have met.
-pub(super) const MUST_MEET: [&str; 16] = [
+pub(super) const MUST_MEET: [&str; 18] = [
     "busy",
     "begin fails",
     "full",
@@ -69,6 +69,8 @@ pub(super) const MUST_MEET: [&str; 16] = [
     "frozen in a step",
     "frozen between steps",
     "clock step",
+    "orderly stop",
+    "reboot",
 ];
 
 impl World {
@@ -143,7 +145,20 @@ impl World {
         Some(name)
     }
 
-    /// A fault of a whole process, or of the machine's clock.
+    // The machine is off for a while: nobody is left, and the monotonic clock begins anew.
+    fn reboot(self: &Arc<World>) {
+        let (before, off) = (self.mono_ms(), self.between(100, 60_000));
+        if !self.clock.reboot(off) {
+            return;
+        }
+        self.before_boot.fetch_add(before + off - self.mono_ms(), Ordering::SeqCst);
+        self.see("reboot");
+        self.note("the machine starts anew");
+        self.living().iter().for_each(|process| process.life.die());
+        self.bury();
+    }
+
+    /// A fault of a whole process, or of the machine and its clock.
     pub(super) fn disturb(self: &Arc<World>) {
         let Some(process) = self.any_process() else { return };
         match self.below(8) {
@@ -165,6 +180,7 @@ impl World {
                 self.see("orderly stop");
                 process.stop();
             }
+            6 if self.swarm.deaths && self.depth() == 0 && self.below(3) == 0 => self.reboot(),
             _ => {}
         }
     }

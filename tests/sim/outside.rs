@@ -1,6 +1,7 @@
 //! The world outside: a provider with a memory of its own, requests on the wire, answers that get
 //! lost, and statuses that come late, twice or never.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -9,7 +10,6 @@ use super::mortal::Life;
 use super::world::World;
 use super::{SETTLE_MS, TIMEOUT_MS};
 use crate::engine::channel::{Channel, Delivery, Letter, Lookup};
-use crate::env::Clock;
 use crate::model::id::SendKey;
 use crate::model::send::ability::Abilities;
 
@@ -47,7 +47,7 @@ impl Outside {
 impl World {
     // The provider's clock: no step of this machine's wall clock moves it.
     fn outside(&self) -> i64 {
-        self.clock.mono_us() / 1_000
+        self.before_boot.load(Ordering::SeqCst) + self.mono_ms()
     }
 
     // A key that it remembers is answered as it was.

@@ -36,6 +36,8 @@ pub(super) struct World {
     /// As another program writes.
     pub(super) raw: Mutex<Connection>,
     pub(super) depth: AtomicUsize,
+    /// Milliseconds that have passed outside, but not by the monotonic clock of this boot.
+    pub(super) before_boot: AtomicI64,
     /// What of the file was looked at last.
     pub(super) checked: AtomicI64,
     chance: Mutex<fastrand::Rng>,
@@ -65,6 +67,7 @@ impl World {
             observer,
             raw: Mutex::new(raw),
             depth: AtomicUsize::new(0),
+            before_boot: AtomicI64::new(0),
             checked: AtomicI64::new(-1),
             chance: Mutex::new(chance),
             quiet: AtomicBool::new(false),
@@ -145,8 +148,12 @@ impl World {
 
     // What happened.
 
+    pub(super) fn mono_ms(&self) -> i64 {
+        self.clock.mono_us() / 1_000
+    }
+
     pub(super) fn note(&self, line: &str) {
-        self.report.lock().note(self.clock.mono_us() / 1_000, line);
+        self.report.lock().note(self.mono_ms(), line);
     }
 
     pub(super) fn see(&self, what: &str) {

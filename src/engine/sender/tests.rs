@@ -106,6 +106,23 @@ fn a_later_run_gets_the_same_receipts_and_sends_only_what_is_new() {
     shop.w.sound();
 }
 
+// fault: same-name-is-the-same-send
+#[test]
+fn two_messages_of_a_run_by_one_name_are_a_mistake_of_the_handler() {
+    let shop = Shop::new(NEITHER);
+    let held = shop.w.claim();
+    let sender = shop.sender(held);
+    let note = |body| sender.send_named("note", "whatsapp", TO, body);
+    let first = note("to ann").expect("sent");
+    let error = note("to bob").expect_err("refused");
+    assert!(matches!(end_of(&error, 0), Some(Told::End(End::Dead(_)))), "{error}");
+    // The same once more is the same.
+    assert_eq!(note("to ann").expect("remembered").key(), first.key());
+    assert_eq!(shop.provider.texts(), ["to ann"]);
+    assert_eq!(shop.w.notices(), [""; 0], "nobody is told of a change that is none");
+    shop.w.sound();
+}
+
 #[test]
 fn a_run_that_says_something_else_hears_that_it_changed() {
     let shop = Shop::new(NEITHER);

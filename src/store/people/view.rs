@@ -219,7 +219,7 @@ pub struct SendView {
     pub name: Option<String>,
     /// The channel.
     pub channel: String,
-    /// The recipient, masked: the file does not hold it in clear.
+    /// The recipient, masked: the ledger does not hold it in clear.
     pub recipient: String,
     /// `intended`, `unknown`, `accepted`, `rejected`, `abandoned` or `duplicate`.
     pub state: String,
