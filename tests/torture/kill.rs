@@ -5,6 +5,7 @@ mod blow;
 mod creation;
 mod facts;
 mod judge;
+mod migration;
 mod people;
 mod post;
 pub mod producer;
@@ -68,6 +69,7 @@ fn round(seed: u64, kills: u64) -> (Tally, Vec<String>) {
         _ => Ability::Lookup,
     };
     let mut stage = Stage::new(seed, ability);
+    migration::torture(&mut stage, kills);
     creation::torture(&mut stage, kills);
     stage.fill();
     blow::torture(&mut stage, kills);

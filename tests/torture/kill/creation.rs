@@ -1,4 +1,4 @@
-//! Kills while the file is made, or an old one is brought forward: two processes at once, on
+//! Kills while the file is made, and at any moment of opening an old one: two processes at once, on
 //! nothing, on a fresh old file, or on what the last death left.
 
 use std::fs::Permissions;
@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
 
 use super::stage::Stage;
 use super::tally::Phase;
@@ -14,7 +15,7 @@ use crate::clock::{pass, within};
 use crate::eye::Midst;
 use crate::part::{Part, db};
 
-const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0001.db");
+pub const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0001.db");
 
 /// Longer than the making of a file takes.
 const LONGEST: u64 = 60;
@@ -67,22 +68,28 @@ fn within_spin(mut holds: impl FnMut() -> bool) -> bool {
 
 /// Whether the tables are there, seen in a copy: whoever comes next finds what the deaths left.
 fn is_made(dir: &Path) -> bool {
-    let copy = tempfile::tempdir().expect("a directory");
-    for entry in ours(dir) {
-        std::fs::copy(dir.join(&entry), copy.path().join(&entry)).expect("a copy");
-    }
+    let copy = copied(dir);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let Ok(conn) = Connection::open_with_flags(db(copy.path()), flags) else { return false };
     conn.query_row("SELECT count(*) FROM lanebox_meta", [], |row| row.get::<_, i64>(0)).is_ok()
 }
 
-fn old_file(db: &Path) {
+/// The file and its log as they are now. What processes shared in memory is not taken along.
+pub fn copied(dir: &Path) -> TempDir {
+    let copy = tempfile::tempdir().expect("a directory");
+    for entry in ours(dir) {
+        std::fs::copy(dir.join(&entry), copy.path().join(&entry)).expect("a copy");
+    }
+    copy
+}
+
+pub fn old_file(db: &Path) {
     std::fs::copy(OLD, db).expect("a copy");
     std::fs::set_permissions(db, Permissions::from_mode(0o600)).expect("its owner's");
 }
 
 /// Nothing was ever said here.
-fn clear(dir: &Path) {
+pub fn clear(dir: &Path) {
     for entry in ours(dir) {
         std::fs::remove_file(dir.join(entry)).expect("removed");
     }

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 pub enum Phase {
     /// The tables were not all there.
     Creation,
+    /// Holding the write lock of an old file.
+    Migration,
     /// Before its file was open.
     StartUp,
     Running,
@@ -20,8 +22,9 @@ pub enum Phase {
     Frozen,
 }
 
-pub const PHASES: [Phase; 7] = [
+pub const PHASES: [Phase; 8] = [
     Phase::Creation,
+    Phase::Migration,
     Phase::StartUp,
     Phase::Running,
     Phase::Writing,
@@ -84,11 +87,12 @@ impl Tally {
         self.checked += other.checked;
     }
 
-    pub fn figures(&self) -> [(&'static str, u64); 18] {
+    pub fn figures(&self) -> [(&'static str, u64); 19] {
         let of = |phase| self.kills_in(phase);
         [
             ("kills", self.kills()),
             ("in creation", of(Phase::Creation)),
+            ("in a migration", of(Phase::Migration)),
             ("in start-up", of(Phase::StartUp)),
             ("running", of(Phase::Running)),
             ("in a write", of(Phase::Writing)),
