@@ -39,11 +39,42 @@ const SLEEPERS: &[&str] = &[
     "src/bin/lanebox/demo/clock.rs",
 ];
 
+/// Who opens, makes or removes files, none of them the database's.
+const FILES: &[&str] = &[
+    // The number of the boot, and the list of what is mounted.
+    "src/env/clock.rs",
+    "src/store/sqlite/guard/filesystem.rs",
+    // Files beside the database that SQLite does not know.
+    "src/store/sqlite/ballast.rs",
+    "src/store/sqlite/process.rs",
+    // An empty file where there is none yet, before SQLite opens it.
+    "src/store/sqlite/guard/owner.rs",
+    // What a person names as the body of a job or an event.
+    "src/bin/lanebox/args/body.rs",
+    // The demo's input, logs and folder.
+    "src/bin/lanebox/demo/input.rs",
+    "src/bin/lanebox/demo/log.rs",
+    "src/bin/lanebox/demo/orchestrate/child.rs",
+    "src/bin/lanebox/demo/orchestrate/stage.rs",
+    // Files that are flushed and measured, and the folder of a measurement.
+    "src/bin/lanebox/bench/floor/flush.rs",
+    "src/bin/lanebox/bench/place.rs",
+    // The index of a file that only a measurement uses, kept open for longer than the file is.
+    "src/bin/lanebox/bench/commits.rs",
+];
+
+/// To close a file gives up all locks that the process has on it, those of SQLite too.
+const fn file_call(code: &'static str) -> Ban {
+    let why =
+        "only SQLite opens a database, its -wal and its -shm: name the file here if it is another";
+    Ban { tests: false, but: FILES, ..ban(code, why, LIBRARY) }
+}
+
 const fn ban(code: &'static str, why: &'static str, within: &'static [&'static str]) -> Ban {
     Ban { code, why, within, but: &[], tests: true }
 }
 
-const BANS: [Ban; 18] = [
+const BANS: [Ban; 31] = [
     Ban { tests: false, ..ban(".unwrap()", "a broken worker is an outage: say what to do", OURS) },
     Ban { tests: false, ..ban(".unwrap_err()", "say what to do", OURS) },
     ban("todo!", "nothing is left for later", EVERYWHERE),
@@ -69,6 +100,19 @@ const BANS: [Ban; 18] = [
     },
     Ban { tests: false, ..ban("unsafe ", "the library forbids it", LIBRARY) },
     ban("include!", "a module is a file that says so", EVERYWHERE),
+    file_call("File::open"),
+    file_call("File::create"),
+    file_call("File::create_new"),
+    file_call("File::options"),
+    file_call("OpenOptions::new"),
+    file_call("OFlags"),
+    file_call("fs::read"),
+    file_call("fs::read_to_string"),
+    file_call("fs::write"),
+    file_call("fs::copy"),
+    file_call("fs::rename"),
+    file_call("fs::remove_file"),
+    Ban { tests: false, ..ban("fork", "a child with an open database loses its locks", LIBRARY) },
 ];
 
 /// The rules' own words, and the tests that write as other programs may.
