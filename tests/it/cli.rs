@@ -2,6 +2,7 @@
 //! code.
 
 mod bench;
+mod flush;
 mod health;
 mod input;
 mod lists;

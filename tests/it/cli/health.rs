@@ -22,6 +22,8 @@ fn init_makes_a_file_once_and_says_so() {
     assert!(missing.refused().contains("/no/such/directory"), "{missing:?}");
 }
 
+// The shell sets the limit and ignores no signal: that is the binary's own matter.
+// fault: size-limit-ends-the-program
 #[cfg(unix)]
 #[test]
 fn e117_a_file_at_its_size_limit_is_an_error_and_not_the_end_of_the_program() {
@@ -40,8 +42,40 @@ fn e117_a_file_at_its_size_limit_is_an_error_and_not_the_end_of_the_program() {
     let said = String::from_utf8(full.stderr).expect("UTF-8");
     assert!(said.starts_with("lanebox: ") && said.lines().count() == 1, "{said}");
     assert_eq!(cli.value("SELECT count(*) FROM lanebox_job"), "0");
+    assert!(cli.run(&["doctor"]).ok().contains("none found anything"));
     assert_eq!(enqueue("unlimited").status.code(), Some(0), "with room it is stored");
     assert_eq!(cli.value("SELECT count(*) FROM lanebox_job"), "1");
+}
+
+// fault: umask-is-the-shells
+#[cfg(unix)]
+#[test]
+fn whatever_the_binary_makes_is_its_owners_alone_under_any_umask() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = dir.path().join("crm.db");
+    let open_to_all = |args: &[&str]| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "umask 000 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_lanebox")]);
+        shell.args(args).env("LANEBOX_DB", &db).stdin(Stdio::piped());
+        shell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs")
+    };
+    assert!(open_to_all(&["init"]).wait().expect("it ends").success());
+    let mut waits = open_to_all(&["enqueue", "turn", "--org", "acme", "--no-lane", "-"]);
+    let wal = dir.path().join("crm.db-wal");
+    crate::scene::until("it has opened the file", || wal.exists());
+    for entry in std::fs::read_dir(dir.path()).expect("the directory") {
+        let entry = entry.expect("an entry");
+        let mode = entry.metadata().expect("a file").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", entry.file_name());
+    }
+    // What holds for all that it would make, such as logs; other systems do not show it.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", waits.id()));
+    let status = status.unwrap_or_default();
+    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:\t"));
+    assert_eq!(umask.unwrap_or("0077"), "0077");
+    drop(waits.stdin.take());
+    let _refused = waits.wait().expect("it ends");
 }
 
 #[test]

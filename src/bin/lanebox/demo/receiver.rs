@@ -91,6 +91,11 @@ fn record(desk: &Desk, body: &[u8]) -> (StatusCode, String) {
         halfway();
     }
     match recorded {
+        // After a failed flush only a process that opens the file anew can take anything.
+        Err(closed @ Error::Closed { .. }) => {
+            eprintln!("lanebox: {closed}");
+            std::process::exit(1)
+        }
         Ok(()) => (StatusCode::OK, String::new()),
         Err(error) => (refusal(&error), error.to_string()),
     }

@@ -4,11 +4,11 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use lanebox::{
-    BoxError, Consumer, Ctx, Event, Job, Lane, Lanebox, NewEvent, NewJob, Outcome, Policy,
+    BoxError, Consumer, Ctx, Error, Event, Job, Lane, Lanebox, NewEvent, NewJob, Outcome, Policy,
     Reactions, Start,
 };
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,16 @@ use serde_json::json;
 use super::agent;
 use super::halts::{HaltPoint, Halts};
 use super::provider::Mode;
+use super::receiver::ORG;
 use super::settings::{BUSY_DEADLINE, LEASE, SUSPECT_WAIT};
 use super::whatsapp::{CHANNEL, WhatsApp};
 use super::wrong::Wrong;
 
 /// How long a worker that is told to end waits for its runs.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// How often it looks whether its file is still open.
+const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Debug, clap::Args)]
 pub struct WorkerArgs {
@@ -58,7 +62,7 @@ impl Job for InboundTurn {
     }
 }
 
-/// Works until stdin ends.
+/// Works until stdin ends, or its file is closed for good.
 pub fn run(args: &WorkerArgs) -> anyhow::Result<()> {
     let (ended, end) = mpsc::channel();
     let halts = Halts::listen(move || {
@@ -76,7 +80,7 @@ pub fn run(args: &WorkerArgs) -> anyhow::Result<()> {
     // to end, each refusal has waited.
     let running = loop {
         match lanebox.start(reactions(args, halts.clone())) {
-            Err(lanebox::Error::Busy { .. }) => {}
+            Err(Error::Busy { .. }) => {}
             answer => break answer?,
         }
     };
@@ -84,8 +88,18 @@ pub fn run(args: &WorkerArgs) -> anyhow::Result<()> {
     writeln!(stdout, "{}", json!({ "ready": true }))?;
     stdout.flush()?;
     drop(stdout);
-    end.recv()?;
+    wait(&lanebox, &end)?;
     running.stop(GRACE);
+    Ok(())
+}
+
+// After a failed flush only a process that opens the file anew can work on it.
+fn wait(lanebox: &Lanebox, end: &Receiver<()>) -> anyhow::Result<()> {
+    while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        if let Err(closed @ Error::Closed { .. }) = lanebox.has_org(ORG) {
+            return Err(closed.into());
+        }
+    }
     Ok(())
 }
 
