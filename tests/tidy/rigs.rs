@@ -34,18 +34,22 @@ fn each_rig_stands_where_the_readme_says() {
 }
 
 #[test]
-fn each_promise_names_its_rigs_and_each_rig_proves_one() {
+fn each_promise_links_its_rigs_and_each_rig_proves_one() {
     let readme = readme();
     let promises = readme.lines().skip_while(|line| !line.starts_with("| promise |")).skip(2);
-    let named: Vec<&str> = promises
+    let linked: Vec<&str> = promises
         .take_while(|line| line.starts_with('|'))
         .flat_map(|line| line.trim_end_matches([' ', '|']).rsplit('|').next())
-        .flat_map(|names| names.split(',').map(str::trim))
+        .flat_map(|links| links.split(',').map(str::trim))
         .collect();
-    for name in &named {
-        assert!(list::find(name).is_some(), "a promise names {name:?}, which is no rig");
+    let links = list::RIGS.each_ref().map(|rig| format!("[{}]({})", rig.name, rig.place));
+    for link in &linked {
+        assert!(
+            links.iter().any(|known| known == link),
+            "a promise names {link:?}, which is no rig"
+        );
     }
-    for rig in &list::RIGS {
-        assert!(named.contains(&rig.name), "no promise names {}", rig.name);
+    for link in &links {
+        assert!(linked.contains(&link.as_str()), "no promise names {link}");
     }
 }
