@@ -43,7 +43,8 @@ fn six_writers_a_reader_and_a_backup_share_one_lock_and_a_frozen_one_is_waited_f
         least.zip(most).map_or(0, |(least, most)| least * 100 / most.max(&1))
     };
     for (what, of) in [("calls", &met.calls), ("commits", &said.commits)] {
-        if share(of) < LEAST_SHARE {
+        // They do not begin at the same moment: a short run says little of it.
+        if rig.n >= IN_CI && share(of) < LEAST_SHARE {
             wrong.push(format!("a writer was starved: {what} of each {of:?}"));
         }
     }
