@@ -93,6 +93,8 @@ impl World {
         for round in 0..ROUNDS {
             while self.start_missing() {}
             self.channel(ChannelState::Open);
+            self.consent(true);
+            self.hold(false);
             self.ask_again();
             while self.hear_a_status() {}
             for process in self.living() {

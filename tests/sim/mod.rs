@@ -50,7 +50,7 @@ const fn steps(seed: u64) -> u64 {
 const WORLDS: u64 = 1_000;
 
 /// What the files must have come to, and what the outside must have done, over all seeds.
-const MUST_SEE: [&str; 43] = [
+const MUST_SEE: [&str; 52] = [
     "job done",
     "job dead",
     "job vetoed",
@@ -85,6 +85,13 @@ const MUST_SEE: [&str; 43] = [
     "notice job.dead",
     "notice delivery.dead",
     "notice send.unknown",
+    "notice send.twice",
+    "notice send.unfulfilled",
+    "notice disk.room",
+    "a person was told of a send",
+    "consent withdrawn",
+    "sends held",
+    "everybody stood still",
     "a request vanishes",
     "a request is delayed",
     "an answer is lost",
@@ -93,6 +100,8 @@ const MUST_SEE: [&str; 43] = [
     "a job kills its process",
     "a route kills its process",
     "an end came too late",
+    "an end with rows came too late",
+    "an intent came too late",
     "a renewal came too late",
 ];
 

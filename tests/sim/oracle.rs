@@ -1,6 +1,6 @@
 //! What must be true after every step, and once everything has settled.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use super::world::World;
@@ -93,15 +93,19 @@ impl World {
     fn nothing_accepted_is_lost(&self) {
         let accepted = self.accepted.lock();
         let latest = if self.is_quiet() { usize::MAX } else { 8 };
-        let events = accepted.events.iter().rev().filter_map(|(_, id)| *id).take(latest);
-        let events = events.map(|id| ("event", id.0));
-        let jobs = accepted.jobs.iter().rev().filter_map(|(_, id)| *id).take(latest);
-        let jobs = jobs.map(|id| ("job", id.0));
-        for (what, id) in events.chain(jobs) {
-            let sql =
-                format!("SELECT count(*) FROM lanebox_{what} WHERE uuid = x'{}'", id.simple());
+        let events = accepted.events.iter().rev().filter_map(|(event, id)| {
+            Some(("event", id.as_ref()?.0, event.payload_text().expect("it was accepted")))
+        });
+        let jobs = accepted.jobs.iter().rev().filter_map(|(job, id)| {
+            Some(("job", id.as_ref()?.0, job.payload_text().expect("it was accepted")))
+        });
+        for (what, id, payload) in events.take(latest).chain(jobs.take(latest)) {
+            let id = id.simple();
+            let sql = format!(
+                "SELECT count(*) FROM lanebox_{what} WHERE uuid = x'{id}' AND payload = '{payload}'"
+            );
             if self.rows::<i64>(&sql) != [1] {
-                self.fail(format!("lost: {what} {id} was accepted"));
+                self.fail(format!("lost: {what} {id} was accepted with {payload}"));
             }
         }
     }
@@ -116,11 +120,13 @@ impl World {
             tries.insert(key, (send, orders, state, how));
         }
         let mut out: HashMap<i64, usize> = HashMap::new();
+        let mut known = HashSet::new();
         for message in self.outside.messages() {
             let key = message.key.0.simple().to_string().to_uppercase();
             let Some((send, orders, state, how)) = tries.get(&key) else {
                 return self.fail(format!("a message that nobody intended: {message:?}"));
             };
+            known.insert(key);
             let times = out.entry(*send).or_default();
             *times += 1;
             if *times > 1 + orders {
@@ -128,6 +134,11 @@ impl World {
             }
             if state == "rejected" || how.as_deref() == Some("not_found") {
                 self.fail(format!("{message:?} went out, but its try is {state} {how:?}"));
+            }
+        }
+        for (key, (send, _, state, how)) in &tries {
+            if state == "accepted" && !known.contains(key) {
+                self.fail(format!("send {send} is accepted {how:?}, but nothing went out"));
             }
         }
     }

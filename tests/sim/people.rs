@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
+use super::work::RECIPIENT;
 use super::world::World;
 use crate::model::id::{JobId, SendKey};
 use crate::model::send::{ChannelState, Evidence, Witness};
-use crate::store::ledger::{ChannelChange, Fact, Word};
+use crate::store::ledger::{ChannelChange, Consent, Fact, Word};
 
 impl World {
     pub(super) fn somebody_acts(self: &Arc<World>) {
-        match self.below(8) {
+        match self.below(10) {
             0 => {
                 let waits = "SELECT uuid FROM lanebox_job_state WHERE state IN ('pending', 'running') ORDER BY id";
                 if let Some(job) = self.any(waits) {
@@ -28,8 +29,31 @@ impl World {
                 }
             }
             6 => self.channel(ChannelState::Down),
+            7 => self.consent(self.below(2) == 0),
+            8 => self.hold(self.below(2) == 0),
             _ => self.channel(ChannelState::Open),
         }
+    }
+
+    /// The contact wants messages, or none.
+    pub(super) fn consent(self: &Arc<World>, given: bool) {
+        self.see(if given { "consent given" } else { "consent withdrawn" });
+        self.note("a consent");
+        let consent = Consent {
+            org: "acme".to_owned(),
+            recipient: RECIPIENT.to_owned(),
+            channel: "chat".to_owned(),
+            given,
+            evidence: "said so".to_owned(),
+        };
+        drop(self.host(|store| store.set_consent(consent)));
+    }
+
+    /// Every send of the file waits, or goes on.
+    pub(super) fn hold(self: &Arc<World>, held: bool) {
+        self.see(if held { "sends held" } else { "sends go on" });
+        self.note("a hold");
+        drop(self.host(|store| store.set_hold(held.then(|| "stop".to_owned()), "ann")));
     }
 
     fn start_a_dead_one_again(self: &Arc<World>) {

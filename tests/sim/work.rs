@@ -27,7 +27,7 @@ const KILLS: &str = "kills";
 const KILLER: &str = "lead.kills";
 
 const CONTACTS: usize = 3;
-const RECIPIENT: &str = "+4915112345678";
+pub(super) const RECIPIENT: &str = "+4915112345678";
 
 /// What was offered, and what was answered: an answer is an acceptance, and no answer is neither.
 #[derive(Default)]
