@@ -15,7 +15,7 @@ pub(crate) struct Rig {
     pub(crate) filter: &'static str,
 }
 
-pub(crate) const RIGS: [Rig; 9] = [
+pub(crate) const RIGS: [Rig; 10] = [
     Rig {
         name: "sim",
         shows: "whole engines of several processes in virtual time, disturbed at every step",
@@ -31,6 +31,14 @@ pub(crate) const RIGS: [Rig; 9] = [
         place: "src/store/conformance/random.rs",
         target: &["--lib"],
         filter: "store::conformance::random::",
+    },
+    Rig {
+        name: "bus",
+        shows: "events to routes and consumers of two processes, which fail and die in them",
+        counts: "files",
+        place: "src/engine/dispatcher/tests/random.rs",
+        target: &["--lib"],
+        filter: "dispatcher::tests::random::",
     },
     Rig {
         name: "ledger",

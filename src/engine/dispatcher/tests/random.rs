@@ -1,13 +1,22 @@
 //! Random operations by two processes on one file, against a small reference: in the end every
 //! consumer has exactly the deliveries that it should have, in the states that its routes and the
 //! deaths of its processes made of them.
+//!
+//! `cargo rig bus --seed S --n FILES`.
 
 use std::collections::{BTreeMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parking_lot::Mutex;
 use serde_json::json;
 
 use super::*;
+use crate::say::Rig;
+
+const FILES: u64 = 32;
+
+/// Operations on one file.
+const OPERATIONS: u64 = 120;
 
 /// Key, pattern, whether it is a route.
 const CONSUMERS: [(&str, &str, bool); 3] =
@@ -294,33 +303,48 @@ fn candidates(prepared: &Dispatch) -> Vec<(InRoute, (String, i64))> {
     found
 }
 
+/// What a world came to, by kind.
+type Seen = BTreeMap<&'static str, i64>;
+
+fn run(seed: u64, seen: &mut Seen) {
+    let mut world = World::new(seed);
+    for _ in 0..OPERATIONS {
+        world.step();
+    }
+    world.settle();
+    let (expected, found) = (world.expected(), world.found());
+    let wrong: Vec<_> = expected.iter().filter(|row| !found.contains(row)).collect();
+    let extra: Vec<_> = found.iter().filter(|row| !expected.contains(row)).collect();
+    assert!(expected == found, "seed {seed}: expected {wrong:?}, found {extra:?}");
+    let nobody =
+        "SELECT count(*) FROM lanebox_event WHERE name = 'z.nobody' AND duplicate_of IS NULL";
+    let counted = "SELECT coalesce(sum(count), 0) FROM lanebox_unhandled";
+    let (nobody, counted): (i64, i64) = (world.scratch.one(nobody), world.scratch.one(counted));
+    assert_eq!(nobody, counted, "seed {seed}: unhandled");
+    world.scratch.assert_sound();
+    for state in ["job", "routed", "skipped", "dead"] {
+        let count = format!("SELECT count(*) FROM lanebox_delivery WHERE state = '{state}'");
+        *seen.entry(state).or_default() += world.scratch.one::<i64>(&count);
+    }
+    let alone = i64::try_from(world.died_alone.len()).expect("small");
+    *seen.entry("died alone").or_default() += alone;
+    let twice = world.died_again.values().filter(|&&deaths| deaths >= 2).count();
+    *seen.entry("died twice").or_default() += i64::try_from(twice).expect("small");
+}
+
 #[test]
 fn two_processes_deliver_every_event_exactly_once_to_everyone_who_wants_it() {
-    let mut seen: BTreeMap<&str, i64> = BTreeMap::new();
-    for seed in 0..16 {
-        let mut world = World::new(seed);
-        for _ in 0..120 {
-            world.step();
+    let mut rig = Rig::new("bus", FILES);
+    let mut seen = Seen::new();
+    for seed in rig.seed..rig.seed + rig.n {
+        match catch_unwind(AssertUnwindSafe(|| run(seed, &mut seen))) {
+            Ok(()) => rig.pass(1),
+            Err(_) => rig.fail("a delivery went wrong: see above", seed, 1),
         }
-        world.settle();
-        let (expected, found) = (world.expected(), world.found());
-        let wrong: Vec<_> = expected.iter().filter(|row| !found.contains(row)).collect();
-        let extra: Vec<_> = found.iter().filter(|row| !expected.contains(row)).collect();
-        assert!(expected == found, "seed {seed}: expected {wrong:?}, found {extra:?}");
-        let nobody =
-            "SELECT count(*) FROM lanebox_event WHERE name = 'z.nobody' AND duplicate_of IS NULL";
-        let counted = "SELECT coalesce(sum(count), 0) FROM lanebox_unhandled";
-        let (nobody, counted): (i64, i64) = (world.scratch.one(nobody), world.scratch.one(counted));
-        assert_eq!(nobody, counted, "seed {seed}: unhandled");
-        world.scratch.assert_sound();
-        for state in ["job", "routed", "skipped", "dead"] {
-            let count = format!("SELECT count(*) FROM lanebox_delivery WHERE state = '{state}'");
-            *seen.entry(state).or_default() += world.scratch.one::<i64>(&count);
-        }
-        *seen.entry("died alone").or_default() +=
-            i64::try_from(world.died_alone.len()).expect("small");
-        let twice = world.died_again.values().filter(|&&deaths| deaths >= 2).count();
-        *seen.entry("died twice").or_default() += i64::try_from(twice).expect("small");
     }
-    assert!(seen.values().all(|&n| n > 0), "not everything happened: {seen:?}");
+    for (what, times) in seen {
+        rig.must_meet(what, times > 0);
+    }
+    let (files, operations) = (rig.n, rig.n * OPERATIONS);
+    rig.end(&[("files", files), ("operations", operations)]);
 }
