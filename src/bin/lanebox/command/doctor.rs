@@ -45,6 +45,10 @@ impl Doctor {
         if health.sound {
             return Ok(());
         }
-        bail!("{wrong} facts are wrong, {found} audits found rows; nothing was changed")
+        bail!(
+            "{wrong} facts are wrong, {found} audits found rows; nothing was changed. Copy the file \
+             before you do anything to it; each fact says what is wrong behind its <-, each audit \
+             which rows break its rule"
+        )
     }
 }

@@ -55,7 +55,10 @@ impl Enqueue {
         let enqueued = session.lanebox.enqueue(self.job(payload, session))?;
         let (answer, said) = match enqueued {
             Enqueued::New(_) => ("new", "is accepted"),
-            Enqueued::Existing(_) => ("existing", "was there before: it has that key"),
+            Enqueued::Existing(_) => (
+                "existing",
+                "was there before by that key: it stands, and what you gave now is not stored",
+            ),
         };
         let id = enqueued.id();
         let document = json!({ "id": id, "answer": answer });

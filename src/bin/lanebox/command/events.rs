@@ -85,7 +85,7 @@ fn one(session: &Session, id: EventId) -> anyhow::Result<()> {
     facts.fact("occurred", instant(event.occurred_at));
     let ago = session.out.when(event.recorded_at);
     facts.fact("recorded", format!("{} ({ago})", instant(event.recorded_at)));
-    facts.maybe("tried again", event.next_at.map(|at| session.out.when(at)));
+    facts.maybe("due again", event.next_at.map(|at| session.out.when(at)));
     facts.maybe("dedupe key", detail.dedupe_key.as_deref());
     facts.maybe("duplicate of", detail.duplicate_of.map(|id| id.to_string()));
     facts.maybe("caused by event", detail.cause_event.as_deref());

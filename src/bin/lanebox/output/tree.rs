@@ -50,7 +50,7 @@ impl Tree {
             line += &format!(": {reason}");
         }
         if let Some(at) = delivery.next_at {
-            line += &format!("; tried again {}", self.out.when(at));
+            line += &format!("; due again {}", self.out.when(at));
         }
         self.push(depth, line);
         self.notice(delivery.notice.as_ref(), depth + 1);
