@@ -28,7 +28,7 @@ const WRITERS: u32 = 6;
 /// What the least served writer gets at least, in percent of what the best served one gets.
 const LEAST_SHARE: u64 = 50;
 
-// fault: busy-at-once, waits-grow
+// fault: waits-grow
 #[test]
 fn six_writers_a_reader_and_a_backup_share_one_lock_and_a_frozen_one_is_waited_for() {
     let _alone = crate::ONE_AT_A_TIME.lock().unwrap_or_else(|broken| broken.into_inner());

@@ -27,7 +27,7 @@ const IN_CI: u64 = 300;
 /// Kills of one file.
 const ROUND: u64 = 100;
 
-// fault: migration-in-two-commits, commit-is-forgotten, reap-too-early
+// fault: migration-in-two-commits, reap-too-early
 #[test]
 fn processes_killed_at_any_moment_lose_nothing_and_repeat_nothing() {
     let _alone = crate::ONE_AT_A_TIME.lock().unwrap_or_else(|broken| broken.into_inner());

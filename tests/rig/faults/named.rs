@@ -66,7 +66,7 @@ impl Named {
         let mut parts = self.file.split('/');
         match (parts.next(), parts.next()) {
             (Some("src"), Some("bin")) => "bin",
-            (Some("tests"), Some("sim")) | (Some("src"), _) => "lib",
+            (Some("tests"), Some("sim" | "interleave")) | (Some("src"), _) => "lib",
             (_, folder) => folder.expect("a folder"),
         }
     }
