@@ -5,6 +5,7 @@ mod check;
 mod damage;
 mod damaged;
 mod disk;
+mod engine;
 mod faults;
 mod full;
 mod power;

@@ -10,7 +10,7 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 use uuid::Uuid;
 
 use crate::check::Promised;
-use crate::trouble::{Call, meets};
+use crate::trouble::{self, Call, meets};
 
 /// Something that a caller was told is done.
 #[derive(Clone, Debug)]
@@ -131,6 +131,7 @@ fn install() {
         ours.szOsFile = (size_of::<File>() as c_int) + (*real).szOsFile;
         ours.xOpen = Some(open);
         ours.xDelete = Some(delete);
+        ours.xSleep = Some(sleep);
         assert_eq!(ffi::sqlite3_vfs_register(ours, 1), ffi::SQLITE_OK);
     }
 }
@@ -170,6 +171,19 @@ unsafe extern "C" fn open(
             });
         }
         answer
+    }
+}
+
+// SQLite waits by itself for ten seconds in all, for locks that trouble keeps for ever: nobody
+// learns anything from that.
+unsafe extern "C" fn sleep(_: *mut sqlite3_vfs, micros: c_int) -> c_int {
+    if trouble::is_there() {
+        return micros;
+    }
+    // SAFETY: passed on as it came.
+    unsafe {
+        let system = system();
+        (*system).xSleep.expect("it sleeps")(system, micros)
     }
 }
 

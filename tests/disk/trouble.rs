@@ -74,6 +74,11 @@ pub fn begin(trouble: Trouble) {
     *ARMED.lock().expect("no panic") = Some(Armed { trouble, calls: 0 });
 }
 
+/// Whether there may be trouble now.
+pub fn is_there() -> bool {
+    ARMED.lock().expect("no panic").is_some()
+}
+
 /// The trouble is over; whether there was any.
 pub fn end() -> bool {
     let armed = ARMED.lock().expect("no panic").take();

@@ -304,8 +304,11 @@ fn set(conn: &Connection, path: &Path, pragma: &str, value: i64) -> Result<()> {
 
 /// What SQLite says about a file that cannot be opened.
 pub(super) fn unusable(path: &Path, error: rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase, ReadOnly};
-    if is_busy(&error) {
+    use rusqlite::ErrorCode::{
+        CannotOpen, DatabaseCorrupt, DiskFull, FileLockingProtocolFailed, NotADatabase, ReadOnly,
+        SystemIoFailure,
+    };
+    if is_busy(&error) || error.sqlite_error_code() == Some(DiskFull) {
         return error.into();
     }
     let hint = match error.sqlite_error_code() {
@@ -318,6 +321,11 @@ pub(super) fn unusable(path: &Path, error: rusqlite::Error) -> Error {
         }
         Some(ReadOnly) => {
             "it is read-only for this user: check owner and mode of the file and its directory"
+        }
+        // It says nothing of what is in the file.
+        Some(SystemIoFailure) => "the disk failed: check it, then open the file again",
+        Some(FileLockingProtocolFailed) => {
+            "another program does not let go of its locks: end that one, then open the file again"
         }
         _ => "SQLite refused it",
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::connection::{is_busy, unusable};
+use super::connection::unusable;
 use super::foreign;
 use crate::env::Env;
 use crate::error::{Error, Result};
@@ -104,7 +104,7 @@ pub(super) fn version(conn: &Connection, path: &Path) -> Result<Option<Version>>
     };
     match conn.query_row(row, [], read) {
         Ok(version) => Ok(Some(version)),
-        Err(error) if is_busy(&error) => Err(error.into()),
+        Err(error) if !tells_of_the_file(&error) => Err(unusable(path, error)),
         Err(error) => {
             let why = format!(
                 "its schema version cannot be read from lanebox_meta ({error}): restore it from a backup"
@@ -112,6 +112,13 @@ pub(super) fn version(conn: &Connection, path: &Path) -> Result<Option<Version>>
             Err(Error::unusable(path, why))
         }
     }
+}
+
+// A row that is not there or not as it should be; a disk that fails says nothing of the file.
+fn tells_of_the_file(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
+    let code = error.sqlite_error_code();
+    code.is_none_or(|code| matches!(code, DatabaseCorrupt | NotADatabase | Unknown))
 }
 
 fn newer(path: &Path, v: Version) -> Error {

@@ -78,3 +78,17 @@ fn r6_readers_that_are_all_in_use_are_an_error_soon() {
     let why = nested(&store, 4).expect_err("a fifth").to_string();
     assert!(why.contains("finish other reads first"), "{why}");
 }
+
+// fault: failing-disk-is-a-broken-file
+#[test]
+fn a_disk_that_fails_sends_nobody_for_a_backup() {
+    let says = |code: i32| {
+        let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+        super::unusable(std::path::Path::new("crm.db"), error)
+    };
+    let failing = says(rusqlite::ffi::SQLITE_IOERR_READ).to_string();
+    assert!(failing.contains("check it, then open the file again"), "{failing}");
+    assert!(!failing.contains("backup"), "{failing}");
+    assert!(says(rusqlite::ffi::SQLITE_CORRUPT).to_string().contains("restore a backup"));
+    assert!(matches!(says(rusqlite::ffi::SQLITE_FULL), Error::DiskFull(_)));
+}
