@@ -334,17 +334,26 @@ impl Lanebox {
     }
 
     fn start_as(&self, process: ProcessNo, mut reactions: Reactions) -> Result<Running> {
-        let inner = &self.inner;
-        let store: Arc<dyn Store> = inner.store.clone();
-        let (env, settings, peers) = (inner.env.clone(), inner.settings, inner.engines.clone());
-        let engine = Engine::new(store, env, process, settings, &reactions, peers)?;
-        let engine = Arc::new(engine);
-        inner.engines.join(&engine);
-        let subscriptions = reactions.take_subscriptions();
-        let dispatcher = Dispatcher::start(&*inner.store, process, subscriptions)?.0;
+        let (engine, dispatcher) = self.set_up(process, &mut reactions)?;
         let dispatch = crate::runtime::dispatch(engine.clone(), dispatcher);
         let resolve = crate::runtime::resolve(engine.clone());
         Running::start(engine, vec![dispatch, resolve])
+    }
+
+    /// An engine that nothing steps yet.
+    pub(crate) fn set_up(
+        &self,
+        process: ProcessNo,
+        reactions: &mut Reactions,
+    ) -> Result<(Arc<Engine>, Dispatcher)> {
+        let inner = &self.inner;
+        let store: Arc<dyn Store> = inner.store.clone();
+        let (env, settings, peers) = (inner.env.clone(), inner.settings, inner.engines.clone());
+        let engine = Arc::new(Engine::new(store, env, process, settings, reactions, peers)?);
+        inner.engines.join(&engine);
+        let subscriptions = reactions.take_subscriptions();
+        let dispatcher = Dispatcher::start(&*inner.store, process, subscriptions)?.0;
+        Ok((engine, dispatcher))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Doors for tests and benches of Lanebox itself. Nothing here keeps its shape from one release to
 //! the next.
 
+mod stepped;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use crate::store::jobs::{Ask, Claimed, Finish, Handled, Jobs, Reap, Round};
 use crate::store::processes::{Announced, Processes};
 use crate::store::sqlite::{Opening, SqliteStore};
 use crate::{Durability, Lane, NewJob, Outcome, Result};
+
+pub use stepped::{Step, Stepped};
 
 /// Commits of a handle so far: operations by this are the mean batch.
 pub fn commits(lanebox: &crate::Lanebox) -> u64 {

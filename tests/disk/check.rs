@@ -13,10 +13,25 @@ use crate::shim::Ack;
 #[derive(Clone, Debug, Default)]
 pub struct Promised {
     pub opened: bool,
+    /// What an old file held that is brought forward.
+    held: Option<String>,
+    /// Letters that the provider has.
+    pub called: BTreeSet<String>,
     events: BTreeSet<Uuid>,
     pair: i64,
     jobs: i64,
     finished: i64,
+}
+
+/// What a file holds, as counts that no opening changes.
+const HOLDS: &str = "SELECT (SELECT count(*) FROM lanebox_event) || ' ' || (SELECT count(*) FROM lanebox_job) || ' ' || \
+                     (SELECT count(*) FROM lanebox_finished) || ' ' || (SELECT count(*) FROM lanebox_send_try) || ' ' || \
+                     (SELECT hex(file_uuid) FROM lanebox_meta)";
+
+/// What a file holds, as a line.
+pub fn held(path: &Path) -> String {
+    let conn = Connection::open(path).expect("opened");
+    conn.query_row(HOLDS, [], |row| row.get(0)).expect("a line")
 }
 
 #[derive(Debug)]
@@ -28,6 +43,11 @@ pub enum Fault {
 }
 
 impl Promised {
+    /// An old file that holds this.
+    pub fn of_old(held: String) -> Promised {
+        Promised { held: Some(held), ..Promised::default() }
+    }
+
     pub fn hear(&mut self, ack: &Ack) {
         match ack {
             Ack::Opened => self.opened = true,
@@ -37,6 +57,9 @@ impl Promised {
             Ack::Pair(n) => self.pair = *n,
             Ack::Jobs(n) => self.jobs = *n,
             Ack::Finished(n) => self.finished = *n,
+            Ack::Called(letter) => {
+                self.called.insert(letter.clone());
+            }
             Ack::All(all) => *self = all.clone(),
         }
     }
@@ -53,13 +76,18 @@ pub fn check(path: &Path, promised: &Promised, audited: bool) -> Result<(), Faul
         // The flush that was to keep it was not made.
         Err(if why.contains("no such table") { Fault::Lost(why) } else { Fault::Corrupt(why) })
     })?;
-    if !promised.opened || !audited {
+    if !audited {
         return Ok(());
     }
+    // Also what was made half: nothing was acknowledged yet, but no person need mend it either.
     let lanebox = Lanebox::open(path).map_err(|error| Fault::Corrupt(error.to_string()))?;
     let audits = lanebox.doctor().map_err(|error| Fault::Corrupt(error.to_string()))?;
     let wrong: Vec<_> = audits.audits.iter().filter(|audit| audit.count > 0).collect();
-    if wrong.is_empty() { Ok(()) } else { Err(Fault::Corrupt(format!("{wrong:?}"))) }
+    if !wrong.is_empty() {
+        return Err(Fault::Corrupt(format!("{wrong:?}")));
+    }
+    let now = promised.held.as_ref().map(|_| held(path));
+    if now == promised.held { Ok(()) } else { Err(Fault::Lost(format!("{now:?}"))) }
 }
 
 fn read(path: &Path, promised: &Promised) -> rusqlite::Result<Result<(), Fault>> {

@@ -32,6 +32,7 @@ const MINE: &str = "LANEBOX_DAMAGED";
 /// What panicked in this process.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+// fault: damage-is-any-error
 #[test]
 fn whatever_became_of_a_file_an_answer_is_right_or_says_what_to_do() {
     let mut rig = Rig::new("damaged", FILES);

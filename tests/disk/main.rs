@@ -8,6 +8,7 @@ mod disk;
 mod engine;
 mod faults;
 mod full;
+mod letters;
 mod power;
 #[path = "../rig/say.rs"]
 mod say;

@@ -6,13 +6,15 @@
 //! `cargo rig power --n DISKS`. The shop's ids and times are new each run, so a repetition has the
 //! same steps and losses, not the same bytes.
 
-use lanebox::Durability;
+use std::path::Path;
+
+use lanebox::{Durability, Lanebox};
 
 use crate::check::{self, Fault, Promised};
 use crate::disk::{Disk, Flush, LOSSES, Loss};
 use crate::say::Rig;
 use crate::shim::{self, Ack, Op};
-use crate::{ONE_AT_A_TIME, place, shop};
+use crate::{ONE_AT_A_TIME, letters, place, shop};
 
 /// Disks of a run that does not say.
 const IMAGES: u64 = 20_000;
@@ -20,8 +22,13 @@ const IMAGES: u64 = 20_000;
 /// Of the disks found, one in so many is opened by the library and audited.
 const AUDITED: usize = 16;
 
+/// Of those found before anything was acknowledged, one in so many.
+const HALF_MADE: usize = 3;
+
 /// And one in so many is opened while the power fails again.
 const AGAIN: usize = 800;
+
+const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0001.db");
 
 /// What a run came to.
 #[derive(Default)]
@@ -57,6 +64,9 @@ impl Count {
     }
 }
 
+/// How a disk is looked into.
+type Check = fn(&Path, &Promised, bool) -> Result<(), Fault>;
+
 /// A disk that was found sound, and what it had to hold.
 struct Found {
     files: Vec<(String, Vec<u8>)>,
@@ -64,7 +74,13 @@ struct Found {
 }
 
 /// Looks into the disks of every second moment of a log, beginning with `from`.
-fn look(log: &shim::Log, seed: u64, from: usize, flush: Flush) -> (Count, Vec<Found>) {
+fn look(
+    log: &shim::Log,
+    seed: u64,
+    from: usize,
+    flush: Flush,
+    check: Check,
+) -> (Count, Vec<Found>) {
     let (mut count, mut found) = (Count::default(), Vec::new());
     let (mut disk, mut promised) = (Disk::of(&log.base), Promised::default());
     for (cut, op) in log.ops.iter().enumerate() {
@@ -78,8 +94,9 @@ fn look(log: &shim::Log, seed: u64, from: usize, flush: Flush) -> (Count, Vec<Fo
         for loss in LOSSES.into_iter().filter(|&loss| loss == Loss::None || disk.has_unsynced()) {
             let mut random = fastrand::Rng::with_seed(seed ^ (cut as u64) << 8 ^ loss as u64);
             let files = disk.after(&log.names, loss, &mut random);
-            let (dir, audited) = (put(&files), random.usize(0..AUDITED) == 0);
-            let fault = check::check(&dir.path().join(shop::FILE), &promised, audited).err();
+            let one_in = if promised.opened { AUDITED } else { HALF_MADE };
+            let (dir, audited) = (put(&files), random.usize(0..one_in) == 0);
+            let fault = check(&dir.path().join(shop::FILE), &promised, audited).err();
             let sound = fault.is_none();
             count.note(fault, || format!("seed {seed}, after operation {cut}, {loss:?}"));
             if sound && promised.opened && random.usize(0..AGAIN) == 0 {
@@ -100,9 +117,9 @@ fn put(files: &[(String, Vec<u8>)]) -> tempfile::TempDir {
 }
 
 /// Every moment of a log, on two threads.
-fn look_everywhere(log: &shim::Log, seed: u64, flush: Flush) -> (Count, Vec<Found>) {
+fn look_everywhere(log: &shim::Log, seed: u64, flush: Flush, check: Check) -> (Count, Vec<Found>) {
     std::thread::scope(|scope| {
-        let halves = [0, 1].map(|from| scope.spawn(move || look(log, seed, from, flush)));
+        let halves = [0, 1].map(|from| scope.spawn(move || look(log, seed, from, flush, check)));
         let (mut count, mut found) = (Count::default(), Vec::new());
         for half in halves {
             let (counted, kept) = half.join().expect("no panic");
@@ -119,13 +136,25 @@ fn fails_again(found: &Found, seed: u64) -> Count {
     let before = Op::Ack(Ack::All(found.promised.clone()));
     let mut log = shim::record(dir.path(), || shop::open_and_publish(dir.path()));
     log.ops.insert(0, before);
-    look_everywhere(&log, seed, Flush::Honest).0
+    look_everywhere(&log, seed, Flush::Honest, check::check).0
 }
 
 fn run(seed: u64, durability: Durability, flush: Flush) -> (Count, Vec<Found>) {
     let dir = place();
     let log = shim::record(dir.path(), || shop::work(dir.path(), seed, durability));
-    look_everywhere(&log, seed, flush)
+    look_everywhere(&log, seed, flush, check::check)
+}
+
+/// The power fails while a file of an older schema is brought forward.
+fn brought_forward(seed: u64) -> Count {
+    let dir = place();
+    let path = dir.path().join(shop::FILE);
+    std::fs::copy(OLD, &path).expect("a copy");
+    let promised = Promised::of_old(check::held(&path));
+    let before = Op::Ack(Ack::All(promised));
+    let mut log = shim::record(dir.path(), || drop(Lanebox::open(&path).expect("it opens")));
+    log.ops.insert(0, before);
+    look_everywhere(&log, seed, Flush::Honest, check::check).0
 }
 
 // fault: normal-on-the-writer, commit-is-forgotten
@@ -149,16 +178,34 @@ fn whenever_the_power_fails_nothing_acknowledged_is_lost_and_the_file_is_sound()
             break;
         }
     }
-    let twice = again.images as u64;
+    let mut old = brought_forward(rig.seed);
+    if let Some(why) = old.first.take() {
+        rig.fail(&format!("an old file: {why}"), rig.seed, 1);
+    }
+    let (twice, migrating) = (again.images as u64, old.images as u64);
     all.add(again);
+    all.add(old);
     rig.pass((all.images - all.lost - all.corrupt) as u64);
     rig.must_meet("a second loss", twice > 0);
     rig.end(&[
         ("disks", all.images as u64),
         ("after a second loss", twice),
+        ("of an old file", migrating),
         ("lost", all.lost as u64),
         ("corrupt", all.corrupt as u64),
     ]);
+}
+
+// In a relaxed file: what the ledger depends on is flushed even so.
+// fault: normal-on-the-writer
+#[test]
+fn e118_r13_after_a_power_loss_no_letter_goes_out_again_whose_call_was_begun() {
+    let _alone = ONE_AT_A_TIME.lock();
+    let dir = place();
+    let log = shim::record(dir.path(), || letters::send(dir.path()));
+    let (count, _) = look_everywhere(&log, 1, Flush::Honest, letters::check);
+    assert_eq!((count.lost, count.corrupt), (0, 0), "{:?}", count.first);
+    assert!(count.images > 100, "only {} disks", count.images);
 }
 
 // Controls: what cannot see a fault proves nothing.

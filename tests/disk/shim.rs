@@ -23,6 +23,8 @@ pub enum Ack {
     Jobs(i64),
     /// So many jobs ended.
     Finished(i64),
+    /// The provider has this letter.
+    Called(String),
     /// Everything of an earlier life of the file.
     All(Promised),
 }

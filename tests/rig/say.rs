@@ -55,8 +55,11 @@ impl Rig {
     ///
     /// # Panics
     ///
-    /// If anything failed.
-    pub(crate) fn end(self, figures: &[(&str, u64)]) {
+    /// If anything failed, or nothing was tried at all.
+    pub(crate) fn end(mut self, figures: &[(&str, u64)]) {
+        if self.passed == 0 && self.failures.is_empty() {
+            self.fail("nothing was tried: that proves nothing", self.seed, self.n);
+        }
         let mut line = format!("figures {}: ", self.name);
         for (key, value) in figures {
             write!(line, "{key} {value}, ").expect("a string");
