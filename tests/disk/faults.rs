@@ -14,6 +14,7 @@ use lanebox::people::Filter;
 use lanebox::{BoxError, Error, JobId, Lane, Lanebox, NewEvent, NewJob};
 use rusqlite::Connection;
 
+use crate::orders::{self, Run};
 use crate::say::Rig;
 use crate::shop::FILE;
 use crate::trouble::{self, KINDS, Kind, Trouble};
@@ -29,6 +30,12 @@ const ENGINES: usize = 13;
 const OPENS: usize = 3;
 
 const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0001.db");
+
+/// Every order of a person's writes much as the others do.
+const ORDERS: usize = 3;
+
+/// What is there once somebody has only looked.
+const NOTHING: &str = "SELECT 1";
 
 /// What is done while there is trouble.
 struct Operation {
@@ -78,7 +85,7 @@ const OPERATIONS: [Operation; 6] = [
     Operation {
         name: "look",
         run: |lanebox, _| lanebox.jobs(&Filter::default()).map(drop),
-        done: "SELECT 1",
+        done: NOTHING,
     },
 ];
 
@@ -117,33 +124,32 @@ pub fn says(path: &Path, sql: &str) -> bool {
 }
 
 /// Whether there was trouble at all.
-fn case(path: &Path, operation: &Operation, job: JobId, trouble: Trouble) -> bool {
-    let Operation { run, done, .. } = operation;
+fn case(path: &Path, run: &Run, done: &str, sound: fn(&Path), trouble: Trouble) -> bool {
     let lanebox = open(path).expect("opened");
     trouble::begin(trouble);
-    let answer = run(&lanebox, job);
+    let answer = run(&lanebox);
     let met = trouble::end();
     match &answer {
         Ok(()) => assert!(says(path, done), "it said that it is done"),
         Err(error) => {
             tells_what_happened(error);
             let unknown = matches!(error, Error::CommitUnknown(_) | Error::Closed { .. });
-            let stored = operation.name != "look" && says(path, done);
+            let stored = done != NOTHING && says(path, done);
             assert!(unknown || !stored, "it said that nothing was stored: {error:?}");
         }
     }
     sound(path);
-    again(path, lanebox, operation, job);
+    again(path, lanebox, run);
     assert!(says(path, done), "it is done once");
     sound(path);
     met
 }
 
 /// The same again does it, on a handle of its own if this one was closed for good.
-fn again(path: &Path, lanebox: Lanebox, operation: &Operation, job: JobId) {
+fn again(path: &Path, lanebox: Lanebox, run: &Run) {
     let mut lanebox = lanebox;
     for _ in 0..3 {
-        match (operation.run)(&lanebox, job) {
+        match run(&lanebox) {
             Ok(()) => return,
             Err(Error::Closed { .. }) => lanebox = open(path).expect("opened anew"),
             Err(error) => panic!("after the trouble: {error}"),
@@ -246,11 +252,20 @@ fn whatever_call_fails_what_is_said_is_true_and_nothing_is_half_there() {
         cases.into_iter().for_each(|(kind, n)| *kinds.entry(kind).or_insert(0) += n);
     };
     for operation in &OPERATIONS {
-        let one = |path: &Path, trouble| case(path, operation, job, trouble);
+        let (operate, done) = (operation.run, operation.done);
+        let run: Run = Box::new(move |lanebox| operate(lanebox, job));
+        let one = |path: &Path, trouble| case(path, &run, done, sound, trouble);
         let cases = all(operation.name, &file, 1, &mut rig, one);
         let wrote = cases.contains_key(&format!("{:?}", Kind::Full));
         let what = format!("a write of {}", operation.name);
         rig.must_meet(&what, wrote || operation.name == "look");
+        count(cases);
+    }
+    let (lived_in, orders) = orders::all();
+    for (name, done, run) in &orders {
+        let one = |path: &Path, trouble| case(path, run, done, nothing_is_found, trouble);
+        let cases = all(name, &lived_in, ORDERS, &mut rig, one);
+        rig.must_meet(&format!("trouble of {name}"), !cases.is_empty());
         count(cases);
     }
     count(all("open", &file, 1, &mut rig, open_in_trouble));

@@ -9,6 +9,7 @@ mod engine;
 mod faults;
 mod full;
 mod letters;
+mod orders;
 mod power;
 #[path = "../rig/say.rs"]
 mod say;
