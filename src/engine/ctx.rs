@@ -181,7 +181,7 @@ impl<'e> Ctx<'e> {
     ///
     /// # Errors
     /// As [`Ctx::send`]; [`SendError::Store`] if this run sent something else by this name (then
-    /// nothing is sent, and the job is dead: the handler has to be mended).
+    /// the second is not sent, and the job is dead: the handler has to be mended).
     pub fn send_named(
         &self,
         name: &str,

@@ -121,6 +121,20 @@ impl Engine {
         }
     }
 
+    /// What a worker does next, if it need not wait for it; whether there was anything.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn work_step(&self) -> Result<bool> {
+        let turn = self.turn(&mut self.desk.lock());
+        match turn {
+            desk::Turn::Run(begun) => {
+                self.run(&begun);
+                Ok(true)
+            }
+            desk::Turn::Lead => self.lead().map(|()| true),
+            desk::Turn::Wait | desk::Turn::Leave => Ok(false),
+        }
+    }
+
     /// This engine committed something that anybody may wait for: every engine of its handle looks.
     pub(crate) fn ring_all(&self) {
         self.peers.ring_others(self);

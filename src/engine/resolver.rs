@@ -4,6 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::engine::Engine;
 use crate::engine::channel::{Channel, Channels, Lookup, UnknownSend};
 use crate::error::Result;
 use crate::model::id::SendKey;
@@ -27,6 +28,20 @@ pub(crate) enum Again {
     At(i64),
     /// When something was committed.
     OnBell,
+}
+
+impl Engine {
+    /// One pass, after which whoever it woke is rung for; how many those are.
+    ///
+    /// # Errors
+    /// As the store's own verbs.
+    pub(crate) fn resolve_step(&self) -> Result<(Again, usize)> {
+        let (again, woken) = tick(&*self.store, &self.channels)?;
+        if woken > 0 {
+            self.ring_all();
+        }
+        Ok((again, woken))
+    }
 }
 
 /// One pass: looks at what is due. `Again` and how many jobs were woken, so that a caller rings for

@@ -64,51 +64,32 @@ fn boot_id() -> String {
 pub(crate) struct ManualClock {
     now_ms: std::sync::atomic::AtomicI64,
     mono_ms: std::sync::atomic::AtomicI64,
-    boot: String,
-    /// Reboots since, each of which has a name.
-    #[cfg(test)]
-    reboots: std::sync::atomic::AtomicUsize,
+    boot: parking_lot::Mutex<&'static str>,
 }
-
-/// Names of the boots that follow one another under one clock.
-#[cfg(test)]
-const LATER_BOOTS: [&str; 6] =
-    ["boot later", "boot 2 later", "boot 3 later", "boot 4 later", "boot 5 later", "boot 6 later"];
 
 #[cfg(any(test, feature = "testing"))]
 impl ManualClock {
     pub(crate) fn at(now_ms: i64) -> ManualClock {
-        ManualClock::since(now_ms, 1_000_000, "boot-1")
-    }
-
-    fn since(now_ms: i64, mono_ms: i64, boot: &str) -> ManualClock {
-        ManualClock {
-            now_ms: now_ms.into(),
-            mono_ms: mono_ms.into(),
-            boot: boot.to_owned(),
-            #[cfg(test)]
-            reboots: 0.into(),
-        }
+        let boot = parking_lot::Mutex::new("boot-1");
+        ManualClock { now_ms: now_ms.into(), mono_ms: 1_000_000.into(), boot }
     }
 
     /// The same instant after a reboot: the monotonic clock begins again.
     #[cfg(test)]
     pub(crate) fn rebooted(now_ms: i64, boot: &str) -> ManualClock {
-        ManualClock::since(now_ms, 1_000, boot)
+        let clock = ManualClock::at(now_ms);
+        clock.reboot(0, boot);
+        clock
     }
 
-    /// The machine was off for `off_ms`. Everybody who has this clock is in the next boot; whether
-    /// there is a name for it.
+    /// The machine was off for `off_ms`: everybody who has this clock is in the next boot.
     #[cfg(test)]
-    pub(crate) fn reboot(&self, off_ms: i64) -> bool {
+    pub(crate) fn reboot(&self, off_ms: i64, boot: &str) {
         use std::sync::atomic::Ordering::SeqCst;
-        if self.reboots.load(SeqCst) == LATER_BOOTS.len() {
-            return false;
-        }
-        self.reboots.fetch_add(1, SeqCst);
         self.now_ms.fetch_add(off_ms, SeqCst);
         self.mono_ms.store(1_000, SeqCst);
-        true
+        // A few bytes of a test, for as long as it runs.
+        *self.boot.lock() = boot.to_owned().leak();
     }
 
     /// Lets `ms` pass on both clocks.
@@ -135,10 +116,6 @@ impl Clock for ManualClock {
     }
 
     fn boot(&self) -> &str {
-        #[cfg(test)]
-        if let Some(later) = self.reboots.load(std::sync::atomic::Ordering::SeqCst).checked_sub(1) {
-            return LATER_BOOTS[later];
-        }
-        &self.boot
+        *self.boot.lock()
     }
 }

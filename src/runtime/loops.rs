@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::engine::dispatcher::{Dispatcher, Step};
 use crate::engine::keep::Renewer;
 use crate::engine::reaper::Reaper;
-use crate::engine::resolver::{self, Again};
+use crate::engine::resolver::Again;
 use crate::engine::space::{LOOK_MS, SpaceWatch};
 use crate::error::Result;
 
@@ -65,11 +65,7 @@ pub(crate) fn dispatch(engine: Arc<Engine>, mut dispatcher: Dispatcher) -> Loop 
 /// The loop that settles sends whose fate is unknown.
 pub(crate) fn resolve(engine: Arc<Engine>) -> Loop {
     let step = move || {
-        let (again, woken) = resolver::tick(&*engine.store, &engine.channels)?;
-        if woken > 0 {
-            engine.ring_all();
-        }
-        Ok(match again {
+        Ok(match engine.resolve_step()?.0 {
             Again::Now => Next::Now,
             Again::At(at) => Next::After(until(&engine, at)),
             Again::OnBell => Next::After(IDLE),

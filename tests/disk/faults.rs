@@ -18,7 +18,7 @@ use crate::orders::{self, Run};
 use crate::say::Rig;
 use crate::shop::FILE;
 use crate::trouble::{self, KINDS, Kind, Trouble};
-use crate::{ONE_AT_A_TIME, engine, place, shim};
+use crate::{OLD, ONE_AT_A_TIME, engine, place, shim};
 
 /// More calls than any operation makes.
 const MOST: u64 = 400;
@@ -28,8 +28,6 @@ const ENGINES: usize = 13;
 
 /// Every call of a creation and of a migration is much like the one before it.
 const OPENS: usize = 3;
-
-const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0001.db");
 
 /// Every order of a person's writes much as the others do.
 const ORDERS: usize = 3;
@@ -273,9 +271,6 @@ fn whatever_call_fails_what_is_said_is_true_and_nothing_is_half_there() {
     let old = std::fs::read(OLD).expect("a file of the first schema");
     count(all("migrate", &old, OPENS, &mut rig, open_in_trouble));
     count(all("engine", &file, ENGINES, &mut rig, engine::case));
-    if kinds.is_empty() {
-        rig.fail("no operation makes so many calls: nothing was tried", rig.seed, rig.n);
-    }
     let figures: Vec<_> = kinds.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
     rig.end(&figures);
 }

@@ -21,6 +21,9 @@ mod visit;
 use std::path::Path;
 use std::sync::Mutex;
 
+/// A file of the first schema.
+const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0001.db");
+
 /// The layer is one for the whole process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 

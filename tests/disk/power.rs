@@ -14,7 +14,7 @@ use crate::check::{self, Fault, Promised};
 use crate::disk::{Disk, Flush, LOSSES, Loss};
 use crate::say::Rig;
 use crate::shim::{self, Ack, Op};
-use crate::{ONE_AT_A_TIME, letters, place, shop};
+use crate::{OLD, ONE_AT_A_TIME, letters, place, shop};
 
 /// Disks of a run that does not say.
 const IMAGES: u64 = 20_000;
@@ -27,8 +27,6 @@ const HALF_MADE: usize = 3;
 
 /// And one in so many is opened while the power fails again.
 const AGAIN: usize = 800;
-
-const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/sqlite/fixtures/0001.db");
 
 /// What a run came to.
 #[derive(Default)]

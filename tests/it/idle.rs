@@ -235,3 +235,20 @@ fn j48_a_file_that_is_locked_for_a_while_stops_nothing_for_good() {
     assert_eq!(scene.number("SELECT sum(attempts) + sum(lost) FROM lanebox_finished", []), 20);
     drop(running);
 }
+
+// fault: moved-file-is-well
+#[test]
+fn an_engine_with_nothing_to_do_says_that_its_file_was_moved_away() {
+    let scene = Scene::new();
+    let lanebox = scene.open();
+    let running = lanebox.start(reactions()).expect("started");
+    until_at_rest(&running);
+    let away = scene.path().with_extension("away");
+    std::fs::rename(scene.path(), &away).expect("moved");
+    until("it is not well", || !running.health().is_good());
+    let error = running.health().loops.into_iter().find_map(|one| one.last_error);
+    assert!(error.as_ref().is_some_and(|error| error.contains("moved or replaced")), "{error:?}");
+    std::fs::rename(&away, scene.path()).expect("moved back");
+    until("all is well again", || running.health().is_good());
+    drop(running);
+}

@@ -147,11 +147,10 @@ impl World {
 
     // The machine is off for a while: nobody is left, and the monotonic clock begins anew.
     fn reboot(self: &Arc<World>) {
-        let (before, off) = (self.mono_ms(), self.between(100, 60_000));
-        if !self.clock.reboot(off) {
-            return;
-        }
-        self.before_boot.fetch_add(before + off - self.mono_ms(), Ordering::SeqCst);
+        let off = self.between(100, 60_000);
+        let up = self.before_boot.load(Ordering::SeqCst) + self.mono_ms() + off;
+        self.clock.reboot(off, &format!("boot at {up}"));
+        self.before_boot.store(up - self.mono_ms(), Ordering::SeqCst);
         self.see("reboot");
         self.note("the machine starts anew");
         self.living().iter().for_each(|process| process.life.die());

@@ -8,11 +8,10 @@ use parking_lot::Mutex;
 use super::mortal::{Life, Mortal, said};
 use super::world::World;
 use super::{LEASE_MS, work};
-use crate::engine::desk::Turn;
 use crate::engine::dispatcher::{Dispatcher, Step};
 use crate::engine::keep::Renewer;
 use crate::engine::reaper::Reaper;
-use crate::engine::resolver::{self, Again};
+use crate::engine::resolver::Again;
 use crate::engine::signal::Stop;
 use crate::engine::space::SpaceWatch;
 use crate::engine::{Engine, Settings};
@@ -130,22 +129,9 @@ impl Process {
             self.at_work.fetch_sub(1, Ordering::SeqCst);
             return Ok(false);
         }
-        let done = self.one_turn();
+        let done = self.engine.work_step();
         self.at_work.fetch_sub(1, Ordering::SeqCst);
         done
-    }
-
-    fn one_turn(&self) -> Result<bool> {
-        let engine = &self.engine;
-        let turn = engine.turn(&mut engine.desk.lock());
-        match turn {
-            Turn::Run(begun) => {
-                engine.run(&begun);
-                Ok(true)
-            }
-            Turn::Lead => engine.lead().map(|()| true),
-            Turn::Wait | Turn::Leave => Ok(false),
-        }
     }
 
     // Two threads in one: what others committed, and what is due.
@@ -161,10 +147,7 @@ impl Process {
     }
 
     fn resolve(&self) -> Result<bool> {
-        let (again, woken) = resolver::tick(&*self.store, &self.engine.channels)?;
-        if woken > 0 {
-            self.engine.ring();
-        }
+        let (again, woken) = self.engine.resolve_step()?;
         Ok(again == Again::Now || woken > 0)
     }
 

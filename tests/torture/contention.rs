@@ -69,14 +69,8 @@ fn six_writers_a_reader_and_a_backup_share_one_lock_and_a_frozen_one_is_waited_f
         ("snapshots", said.reads),
         ("copies", said.copies),
     ];
-    // A run in which something never happened proves nothing about it.
-    if rig.n >= IN_CI {
-        for (what, often) in figures {
-            match often {
-                0 => rig.fail(&format!("it never came to this: {what}"), rig.seed, rig.n),
-                _ => rig.pass(1),
-            }
-        }
+    for (what, often) in figures {
+        rig.must_meet(what, often > 0);
     }
     rig.end(&figures);
 }

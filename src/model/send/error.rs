@@ -74,8 +74,8 @@ pub enum SendError {
     /// The job is somebody else's by now: this run is dropped.
     #[error("the lease of this run is lost; nothing was sent, another run does the work")]
     LeaseLost,
-    /// The store refused before anything was sent.
-    #[error("nothing was sent: {0}")]
+    /// The store refused before this message was sent.
+    #[error("this message was not sent: {0}")]
     Store(#[source] Error),
 }
 

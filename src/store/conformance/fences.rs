@@ -57,7 +57,7 @@ fn only_the_run_that_holds_the_job_says_how_far_it_is() {
     assert_eq!(world.one::<String>("SELECT progress FROM lanebox_running"), "half of it");
 }
 
-// fault: end-without-token, claims-together-forget-their-owner, ends-together-are-forgotten
+// fault: end-without-token, claim-forgets-its-owner, ends-together-are-forgotten
 #[test]
 fn runs_that_begin_and_end_together_are_each_held_to_their_own_token() {
     let world = World::new();

@@ -78,12 +78,12 @@ fn answers() -> Vec<(SendError, Told)> {
         (SendError::LeaseLost, Told::Drop),
         (
             store(Error::Busy { waited_ms: 9 }),
-            retry(&format!("nothing was sent: {}", Error::Busy { waited_ms: 9 })),
+            retry(&format!("this message was not sent: {}", Error::Busy { waited_ms: 9 })),
         ),
         (
             store(Error::invalid("name of a send", "too long")),
             Told::End(End::Dead(format!(
-                "nothing was sent: {}",
+                "this message was not sent: {}",
                 Error::invalid("name of a send", "too long")
             ))),
         ),

@@ -1,40 +1,39 @@
 //! The rows of runs that begin. One that was never tried and has no lane can meet nobody there, so
 //! eight of them are written by one statement.
 
-use rusqlite::{ToSql, params};
+use rusqlite::ToSql;
 
 use crate::error::{Error, Result};
-use crate::model::id::{JobNo, KindNo, OrgNo, ProcessNo, Token};
+use crate::model::id::{JobNo, KindNo, LaneNo, OrgNo, ProcessNo, Token};
 use crate::store::jobs::Claimed;
 use crate::store::sqlite::notify::{Notice, notify};
 use crate::store::sqlite::place::Place;
 use crate::store::sqlite::row::TriedRow;
 use crate::store::sqlite::tx::Tx;
 
-const RUN_FREE: &str = "INSERT INTO lanebox_running(id, org, kind, run_at, token, process, lease_until, started_at, max_attempts) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-const RUN_FREE_MANY: &str = "INSERT INTO lanebox_running(id, org, kind, run_at, token, process, lease_until, started_at, max_attempts) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?), \
-     (?, ?, ?, ?, ?, ?, ?, ?, ?), \
-     (?, ?, ?, ?, ?, ?, ?, ?, ?), \
-     (?, ?, ?, ?, ?, ?, ?, ?, ?), \
-     (?, ?, ?, ?, ?, ?, ?, ?, ?), \
-     (?, ?, ?, ?, ?, ?, ?, ?, ?), \
-     (?, ?, ?, ?, ?, ?, ?, ?, ?), \
-     (?, ?, ?, ?, ?, ?, ?, ?, ?)";
 const RUN_FIRST: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, max_attempts) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-const RUN_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, series, attempts, max_attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const RUN_FIRST_MANY: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, max_attempts) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), \
+     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), \
+     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), \
+     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), \
+     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), \
+     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), \
+     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?), \
+     (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const RUN_AGAIN: &str = "INSERT INTO lanebox_running(id, org, kind, lane, run_at, token, process, lease_until, started_at, max_attempts, series, attempts, lost, lost_alone, postponed, unknowns, alone, kept_lane, sent) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// Rows of [`RUN_FREE_MANY`].
+/// Rows of [`RUN_FIRST_MANY`].
 const MANY: usize = 8;
 
-/// A run that has no lane, of a job that was never tried.
-struct Free {
+/// What every run begins with.
+struct Run {
     id: JobNo,
     org: OrgNo,
     kind: KindNo,
+    lane: Option<LaneNo>,
     run_at: i64,
     token: Token,
     process: ProcessNo,
@@ -43,12 +42,28 @@ struct Free {
     max_attempts: u32,
 }
 
-impl Free {
-    fn values(&self) -> [&dyn ToSql; 9] {
+impl Run {
+    fn new(candidate: &Place, claimed: &Claimed) -> Run {
+        Run {
+            id: candidate.id,
+            org: candidate.org,
+            kind: candidate.kind,
+            lane: claimed.held.lane,
+            run_at: candidate.run_at,
+            token: claimed.held.token,
+            process: claimed.held.process,
+            lease_until: claimed.lease_until,
+            started_at: claimed.held.started_at,
+            max_attempts: claimed.max_attempts,
+        }
+    }
+
+    fn values(&self) -> [&dyn ToSql; 10] {
         [
             &self.id,
             &self.org,
             &self.kind,
+            &self.lane,
             &self.run_at,
             &self.token,
             &self.process,
@@ -57,13 +72,34 @@ impl Free {
             &self.max_attempts,
         ]
     }
+
+    fn write_first(&self, tx: &Tx<'_>) -> Result<usize> {
+        tx.run(RUN_FIRST, &self.values()[..])
+    }
+
+    fn write_again(&self, tx: &Tx<'_>, attempts: u32, tried: &TriedRow) -> Result<usize> {
+        let (alone, kept_lane) = (tried.lost >= 2, tried.lane.is_some());
+        let remembered: [&dyn ToSql; 9] = [
+            &tried.series,
+            &attempts,
+            &tried.lost,
+            &tried.lost_alone,
+            &tried.postponed,
+            &tried.unknowns,
+            &alone,
+            &kept_lane,
+            &tried.sent,
+        ];
+        let values: Vec<&dyn ToSql> = self.values().into_iter().chain(remembered).collect();
+        tx.run(RUN_AGAIN, &*values)
+    }
 }
 
 /// Runs that begin in one claim. Some are not written yet: whoever reads the table writes them
 /// first.
 #[derive(Default)]
 pub(super) struct Runs {
-    waiting: Vec<Free>,
+    waiting: Vec<Run>,
 }
 
 impl Runs {
@@ -76,10 +112,11 @@ impl Runs {
         claimed: &Claimed,
         tried: Option<&TriedRow>,
     ) -> Result<bool> {
+        let run = Run::new(candidate, claimed);
         let begun = match tried {
-            None if claimed.held.lane.is_none() => return self.add(tx, candidate, claimed),
-            None => run_first(tx, candidate, claimed),
-            Some(tried) => run_again(tx, candidate, claimed, tried),
+            None if run.lane.is_none() => return self.add(tx, run).map(|()| true),
+            None => run.write_first(tx),
+            Some(tried) => run.write_again(tx, claimed.held.attempts, tried),
         };
         match begun {
             Ok(_) => Ok(true),
@@ -93,74 +130,20 @@ impl Runs {
         }
     }
 
-    fn add(&mut self, tx: &Tx<'_>, candidate: &Place, claimed: &Claimed) -> Result<bool> {
-        self.waiting.push(Free {
-            id: candidate.id,
-            org: candidate.org,
-            kind: candidate.kind,
-            run_at: candidate.run_at,
-            token: claimed.held.token,
-            process: claimed.held.process,
-            lease_until: claimed.lease_until,
-            started_at: claimed.held.started_at,
-            max_attempts: claimed.max_attempts,
-        });
+    fn add(&mut self, tx: &Tx<'_>, run: Run) -> Result<()> {
+        self.waiting.push(run);
         if self.waiting.len() == MANY {
-            let values: Vec<&dyn ToSql> = self.waiting.iter().flat_map(Free::values).collect();
-            tx.run(RUN_FREE_MANY, &*values)?;
+            let values: Vec<&dyn ToSql> = self.waiting.iter().flat_map(Run::values).collect();
+            tx.run(RUN_FIRST_MANY, &*values)?;
             self.waiting.clear();
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Writes what is not written yet.
     pub(super) fn write(&mut self, tx: &Tx<'_>) -> Result<()> {
-        for run in self.waiting.drain(..) {
-            tx.run(RUN_FREE, &run.values()[..])?;
-        }
-        Ok(())
+        self.waiting.drain(..).try_for_each(|run| run.write_first(tx).map(drop))
     }
-}
-
-fn run_first(tx: &Tx<'_>, candidate: &Place, claimed: &Claimed) -> Result<usize> {
-    let row = params![
-        candidate.id,
-        candidate.org,
-        candidate.kind,
-        claimed.held.lane,
-        candidate.run_at,
-        claimed.held.token,
-        claimed.held.process,
-        claimed.lease_until,
-        claimed.held.started_at,
-        claimed.max_attempts
-    ];
-    tx.run(RUN_FIRST, row)
-}
-
-fn run_again(tx: &Tx<'_>, candidate: &Place, claimed: &Claimed, tried: &TriedRow) -> Result<usize> {
-    let row = params![
-        candidate.id,
-        candidate.org,
-        candidate.kind,
-        claimed.held.lane,
-        candidate.run_at,
-        claimed.held.token,
-        claimed.held.process,
-        claimed.lease_until,
-        claimed.held.started_at,
-        tried.series,
-        claimed.held.attempts,
-        claimed.max_attempts,
-        tried.lost,
-        tried.lost_alone,
-        tried.postponed,
-        tried.unknowns,
-        tried.lost >= 2,
-        tried.lane.is_some(),
-        tried.sent
-    ];
-    tx.run(RUN_AGAIN, row)
 }
 
 fn report_collision(tx: &Tx<'_>, candidate: &Place) -> Result<()> {
