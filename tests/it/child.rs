@@ -5,6 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
 
+use rustix::process::WaitOptions;
+
 use crate::scene::until;
 
 /// Before what a part says, so that what the test harness says is not taken for it.
@@ -64,6 +66,16 @@ impl Child {
     pub fn signal(&self, signal: rustix::process::Signal) {
         let process = rustix::process::Pid::from_child(&self.process);
         rustix::process::kill_process(process, signal).expect("it is there");
+    }
+
+    /// Stops it, and waits until every thread of it stands still: one that does not could still
+    /// take a lock.
+    pub fn freeze(&self) {
+        self.signal(rustix::process::Signal::STOP);
+        let process = rustix::process::Pid::from_child(&self.process);
+        let stopped = rustix::process::waitpid(Some(process), WaitOptions::UNTRACED);
+        let stopped = stopped.expect("a child of ours").is_some_and(|(_, how)| how.stopped());
+        assert!(stopped, "it stands still");
     }
 
     /// Whether it came to its end by itself and well.

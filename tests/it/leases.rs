@@ -169,11 +169,11 @@ fn frozen_and_back() {
     let next = enqueue(&lanebox, job_in("turn", "ann"));
     let mut child = Child::start("freeze", &scene.path());
     assert_eq!(child.hear().as_deref(), Some("begun"));
-    child.signal(Signal::STOP);
+    child.freeze();
     // Frozen while it writes, it would keep everybody else from writing.
     while !scene.is_writable() {
         child.signal(Signal::CONT);
-        child.signal(Signal::STOP);
+        child.freeze();
     }
     scene.lease_is_over();
     let mine = |ctx: &Ctx<'_>| -> Answer {
